@@ -1,0 +1,99 @@
+//! Probes: one prefix of one family, read by iterators that are used again and again.
+//!
+//! A new iterator for each probe costs up to as much as the probe itself, so iterators are pooled by
+//! family and refreshed when they are taken.
+//!
+//! 1. A cursor owns a share of the database that it reads, so it never outlives it.
+//! 2. A cursor is refreshed after it is taken and before it is positioned: it sees every write that
+//!    was acknowledged before it was taken. Who takes it after taking a lock sees the writes of the
+//!    previous holder.
+//! 3. An idle cursor keeps old files alive, so the pool is emptied by flushes and every so many writes.
+
+use std::sync::Arc;
+
+use crossbeam::queue::ArrayQueue;
+use rocksdb::ReadOptions;
+
+use super::Database;
+use super::iterator::OwnedIterator;
+
+/// How many idle cursors a family keeps; more threads than this at once make their own.
+const IDLE_CURSORS: usize = 16;
+
+/// The idle cursors of one family.
+pub(super) struct Pool {
+    idle: ArrayQueue<OwnedIterator>,
+}
+
+/// A cursor in use; it goes back to its pool when it is dropped.
+pub(crate) struct Probe<'a> {
+    cursor: Option<OwnedIterator>,
+    pool: &'a Pool,
+}
+
+impl Pool {
+    pub(super) fn new() -> Self {
+        Self { idle: ArrayQueue::new(IDLE_CURSORS) }
+    }
+
+    /// Takes a cursor that sees everything written so far. `None` where the family does not exist.
+    pub(super) fn take(
+        &self,
+        database: &Arc<Database>,
+        family: &str,
+        read_only: bool,
+    ) -> Result<Option<Probe<'_>>, rocksdb::Error> {
+        let cursor = match self.idle.pop() {
+            Some(mut cursor) => {
+                // What is open read-only does not change, and RocksDB refuses to refresh it.
+                if !read_only {
+                    cursor.raw_mut().refresh()?;
+                }
+                Some(cursor)
+            }
+            None => {
+                let mut options = ReadOptions::default();
+                options.set_prefix_same_as_start(true);
+                options.set_auto_readahead_size(false);
+                OwnedIterator::new(database, family, options)
+            }
+        };
+        Ok(cursor.map(|cursor| Probe { cursor: Some(cursor), pool: self }))
+    }
+
+    pub(super) fn clear(&self) {
+        while self.idle.pop().is_some() {}
+    }
+}
+
+impl Probe<'_> {
+    /// Visits the keys that begin with `prefix`, in order, until one is refused or they end.
+    ///
+    /// `prefix` must be the whole prefix of the family, or longer.
+    pub(super) fn keys<E: From<rocksdb::Error>>(
+        &mut self,
+        prefix: &[u8],
+        mut visit: impl FnMut(&[u8]) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let Some(cursor) = &mut self.cursor else { return Ok(()) };
+        let iterator = cursor.raw_mut();
+        iterator.seek(prefix);
+        while let Some(key) = iterator.key().filter(|key| key.starts_with(prefix)) {
+            if !visit(key)? {
+                return Ok(());
+            }
+            iterator.next();
+        }
+        // An iterator that failed looks like one that has ended.
+        Ok(iterator.status()?)
+    }
+}
+
+impl Drop for Probe<'_> {
+    fn drop(&mut self) {
+        if let Some(cursor) = self.cursor.take() {
+            // A full pool hands it back, and it is dropped.
+            let _ = self.pool.idle.push(cursor);
+        }
+    }
+}

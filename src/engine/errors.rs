@@ -1,0 +1,31 @@
+//! The engine's errors as ours.
+
+use std::io;
+use std::path::Path;
+
+use crate::Error;
+use crate::format::Malformed;
+
+/// Maps an error of RocksDB. Its kinds do not tell a lock or a full disk from other failures, so the
+/// text decides; the tests of the store hold these texts.
+pub(super) fn storage(path: &Path, error: &rocksdb::Error) -> Error {
+    let (path, detail) = (path.to_owned(), error.to_string().replace('\n', " "));
+    let says = |texts: &[&str]| texts.iter().any(|text| detail.contains(text));
+    if says(&["lock hold by current process", "While lock file"]) {
+        Error::Locked { path }
+    } else if says(&["No space left on device", "File too large", "Disk quota exceeded"]) {
+        Error::DiskFull { path, detail }
+    } else if error.kind() == rocksdb::ErrorKind::Corruption {
+        Error::Corrupt { path, what: detail }
+    } else {
+        Error::Storage { path, detail }
+    }
+}
+
+pub(super) fn io(action: &'static str, path: &Path, source: io::Error) -> Error {
+    Error::Io { action, path: path.to_owned(), source }
+}
+
+pub(crate) fn malformed(path: &Path, malformed: Malformed) -> Error {
+    Error::Corrupt { path: path.to_owned(), what: malformed.0 }
+}

@@ -1,0 +1,84 @@
+//! How RocksDB is set up. Every option that is not the default says why.
+
+use rocksdb::{
+    BlockBasedIndexType, BlockBasedOptions, Cache, DBCompressionType, DataBlockIndexType, LogLevel, Options,
+    SliceTransform,
+};
+
+use crate::format::families::Family;
+
+/// The resources of an open store; none of them changes what is stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resources {
+    pub(crate) cache_bytes: usize,
+    pub(crate) write_buffer_bytes: usize,
+    pub(crate) max_open_files: Option<u32>,
+}
+
+/// Files of this size keep the number of files, and of open table readers, small.
+const TARGET_FILE_BYTES: u64 = 64 << 20;
+
+pub(super) fn database(resources: &Resources) -> Options {
+    let mut options = Options::default();
+    let threads = std::thread::available_parallelism().map_or(2, |n| i32::try_from(n.get()).unwrap_or(2).max(2));
+    options.increase_parallelism(threads);
+    options.set_max_background_jobs(threads);
+    options.set_max_subcompactions(2);
+    // One budget for the write buffers of all families; without it memory grows with their number.
+    options.set_db_write_buffer_size(resources.write_buffer_bytes);
+    // A log file lives until every family that it holds data of was flushed. With many families the
+    // default limit is gigabytes.
+    options.set_max_total_wal_size((resources.write_buffer_bytes as u64).saturating_mul(2).max(64 << 20));
+    options.set_max_open_files(resources.max_open_files.map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX)));
+    options.set_bytes_per_sync(1 << 20);
+    options.set_wal_bytes_per_sync(512 << 10);
+    options.set_max_manifest_file_size(1 << 20);
+    options.set_track_and_verify_wals_in_manifest(true);
+    options.set_avoid_unnecessary_blocking_io(true);
+    options.set_keep_log_file_num(5);
+    options.set_max_log_file_size(16 << 20);
+    options.set_log_level(LogLevel::Warn);
+    options.set_stats_dump_period_sec(0);
+    options
+}
+
+pub(super) fn family(family: Option<Family>, cache: &Cache, resources: &Resources) -> Options {
+    let mut blocks = BlockBasedOptions::default();
+    // Always the one shared cache: a family without one gets 32 MiB of its own.
+    blocks.set_block_cache(cache);
+    blocks.set_cache_index_and_filter_blocks(true);
+    blocks.set_pin_l0_filter_and_index_blocks_in_cache(true);
+    let mut options = Options::default();
+    options.set_compression_type(DBCompressionType::Lz4);
+    options.set_bottommost_compression_type(DBCompressionType::Zstd);
+    options.set_target_file_size_base(TARGET_FILE_BYTES);
+    options.set_write_buffer_size((resources.write_buffer_bytes / 4).clamp(1 << 20, 64 << 20));
+    options.set_max_write_buffer_number(3);
+    // Both default to 30 days, which would rewrite a store at rest every month.
+    options.set_ttl(0);
+    options.set_periodic_compaction_seconds(0);
+    match family.map_or(0, Family::prefix_bytes) {
+        0 => {
+            blocks.set_block_size(16 << 10);
+            blocks.set_bloom_filter(10.0, false);
+            blocks.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+            blocks.set_data_block_hash_ratio(0.75);
+        }
+        prefix_bytes => {
+            blocks.set_block_size(8 << 10);
+            // No key is looked up as a whole, so the filters hold prefixes only.
+            blocks.set_whole_key_filtering(false);
+            blocks.set_bloom_filter(10.0, false);
+            options.set_prefix_extractor(SliceTransform::create_fixed_prefix(prefix_bytes));
+            options.set_memtable_prefix_bloom_ratio(0.02);
+            // The bottom level of a table that was filled holds nearly every prefix: a filter there
+            // says no to nothing. Holders are looked up by sketches that exist, with the same effect.
+            options.set_optimize_filters_for_hits(true);
+        }
+    }
+    blocks.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+    blocks.set_partition_filters(true);
+    blocks.set_metadata_block_size(8 << 10);
+    options.set_block_based_table_factory(&blocks);
+    options
+}

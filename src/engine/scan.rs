@@ -1,0 +1,44 @@
+//! A walk over a whole family.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rocksdb::ReadOptions;
+
+use super::iterator::OwnedIterator;
+use super::{Database, errors};
+use crate::Result;
+
+/// All keys and values of a family, in key order, as they were when the scan was made.
+pub(crate) struct Scan {
+    iterator: OwnedIterator,
+    path: PathBuf,
+    /// Whether the iterator stands on an entry that was returned already.
+    returned: bool,
+}
+
+impl Scan {
+    pub(super) fn new(database: &Arc<Database>, family: &str, path: &Path) -> Option<Self> {
+        let mut options = ReadOptions::default();
+        // Past prefixes, and without pushing out what queries have cached.
+        options.set_total_order_seek(true);
+        options.fill_cache(false);
+        options.set_readahead_size(2 << 20);
+        let mut iterator = OwnedIterator::new(database, family, options)?;
+        iterator.raw_mut().seek_to_first();
+        Some(Self { iterator, path: path.to_owned(), returned: false })
+    }
+
+    /// Returns the next key and value, or `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let raw = self.iterator.raw_mut();
+        if std::mem::replace(&mut self.returned, true) && raw.valid() {
+            raw.next();
+        }
+        // An iterator that failed looks like one that has ended.
+        if !raw.valid() {
+            raw.status().map_err(|e| errors::storage(&self.path, &e))?;
+        }
+        Ok(self.iterator.raw().item())
+    }
+}

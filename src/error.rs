@@ -1,0 +1,195 @@
+//! What can go wrong, one variant per remedy.
+
+use std::io;
+use std::path::PathBuf;
+
+/// The result of a fallible call of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed.
+///
+/// The message is one lower-case line: what was found, what was expected, and what to do about it.
+/// Programs match on [`Error::kind`], whose numbers are stable; people read the message.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no store at the path.
+    #[error("no store at {}: create one first", path.display())]
+    NotFound {
+        /// The path that was asked for.
+        path: PathBuf,
+    },
+    /// A store is already there.
+    #[error("a store already exists at {}: open it, or choose another path", path.display())]
+    AlreadyExists {
+        /// The path that was asked for.
+        path: PathBuf,
+    },
+    /// The path holds something else: a file, other files, a foreign database.
+    #[error("not a nearstone store: {} {found}; choose an empty or new directory", path.display())]
+    NotAStore {
+        /// The path that was asked for.
+        path: PathBuf,
+        /// What is there instead.
+        found: String,
+    },
+    /// Another process, or another handle of this one, has the store open for writing.
+    #[error(
+        "the store at {} is locked by another writer: close it first, or open a checkpoint read-only",
+        path.display()
+    )]
+    Locked {
+        /// The store that is locked.
+        path: PathBuf,
+    },
+    /// The store was written in a format that this build does not read.
+    #[error(
+        "the store at {} has format {found}, this build reads format {supported}: \
+         use the release that wrote it, or load its documents into a new store", path.display()
+    )]
+    Format {
+        /// The store that was opened.
+        path: PathBuf,
+        /// The format found on disk.
+        found: u16,
+        /// The format that this build reads.
+        supported: u16,
+    },
+    /// Bytes on disk are not what the format allows.
+    #[error("the store at {} is damaged: {what}; restore a checkpoint, or load its documents again", path.display())]
+    Corrupt {
+        /// The store that was read.
+        path: PathBuf,
+        /// What was read, and what was expected.
+        what: String,
+    },
+    /// The store was created with something else than what the caller asks for.
+    #[error("the store at {} has {what} {found}, asked for {expected}: use the stored one, or create another store", path.display())]
+    Mismatch {
+        /// The store that was opened.
+        path: PathBuf,
+        /// What differs: the design, the analyser, the kind of sketch.
+        what: &'static str,
+        /// What the store has.
+        found: String,
+        /// What was asked for.
+        expected: String,
+    },
+    /// A document id is empty or longer than [`MAX_ID_BYTES`](crate::MAX_ID_BYTES).
+    #[error("a document id has {length} bytes, it must have 1 to {}: shorten it, or use a hash of it", crate::MAX_ID_BYTES)]
+    DocumentId {
+        /// The length of the refused id in bytes.
+        length: usize,
+    },
+    /// A distance is larger than what can be answered.
+    #[error("max distance {asked} is larger than {maximum}, the largest that {by} allows")]
+    Distance {
+        /// The distance asked for, in bits.
+        asked: u32,
+        /// The largest distance allowed, in bits.
+        maximum: u32,
+        /// What sets the limit.
+        by: &'static str,
+    },
+    /// A table design cannot be built, or does not cover its distance.
+    #[error("table design refused: {reason}")]
+    Design {
+        /// Why, with the counter-example where there is one.
+        reason: String,
+    },
+    /// A write was asked of a store opened read-only.
+    #[error("the store at {} is open read-only: open it for writing to change it", path.display())]
+    ReadOnly {
+        /// The store that was to be changed.
+        path: PathBuf,
+    },
+    /// A text was given to a store that was created, or opened, without an analyser.
+    #[error("the store at {} has no analyser here, so it takes sketches only: compute the sketch yourself, or create a store with an analyser", path.display())]
+    NoAnalyser {
+        /// The store that was asked.
+        path: PathBuf,
+    },
+    /// The disk is full. Everything acknowledged before is kept.
+    #[error("no space left for the store at {}: free some and open the store again; all acknowledged documents are kept ({detail})", path.display())]
+    DiskFull {
+        /// The store that was written to.
+        path: PathBuf,
+        /// What the engine reported.
+        detail: String,
+    },
+    /// A file or directory could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The storage engine failed in a way that has no variant of its own.
+    #[error("the storage engine failed at {}: {detail}", path.display())]
+    Storage {
+        /// The store in use.
+        path: PathBuf,
+        /// What the engine reported.
+        detail: String,
+    },
+}
+
+/// The stable classes of [`Error`], as other languages and exit codes see them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum ErrorKind {
+    /// The caller passed something that cannot be: an id, a distance, a design.
+    Invalid = 1,
+    /// Nothing is there.
+    NotFound = 2,
+    /// Something is there already, or something else.
+    Exists = 3,
+    /// Another writer holds the store.
+    Locked = 4,
+    /// The store and the request, or this build, do not fit each other.
+    Mismatch = 5,
+    /// Bytes on disk are damaged.
+    Corrupt = 6,
+    /// The store cannot be changed through this handle.
+    ReadOnly = 7,
+    /// The system or the storage engine failed.
+    Io = 8,
+}
+
+impl Error {
+    /// Returns the stable class of this error.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::DocumentId { .. }
+            | Self::Distance { .. }
+            | Self::Design { .. }
+            | Self::NoAnalyser { .. } => ErrorKind::Invalid,
+            Self::NotFound { .. } => ErrorKind::NotFound,
+            Self::AlreadyExists { .. } | Self::NotAStore { .. } => ErrorKind::Exists,
+            Self::Locked { .. } => ErrorKind::Locked,
+            Self::Format { .. } | Self::Mismatch { .. } => ErrorKind::Mismatch,
+            Self::Corrupt { .. } => ErrorKind::Corrupt,
+            Self::ReadOnly { .. } => ErrorKind::ReadOnly,
+            Self::DiskFull { .. } | Self::Io { .. } | Self::Storage { .. } => ErrorKind::Io,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_one_lower_case_line_with_both_values() {
+        let error = Error::Format { path: "/s".into(), found: 9, supported: 1 };
+        let text = error.to_string();
+        assert!(text.contains('9') && text.contains('1') && !text.contains('\n'), "{text}");
+        assert!(text.starts_with(char::is_lowercase));
+        assert_eq!(error.kind() as u8, 5);
+    }
+}

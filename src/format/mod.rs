@@ -1,0 +1,19 @@
+//! Every byte that the store writes: keys, values and the store record.
+//!
+//! `docs/format.md` is the specification. Decoders are total: any bytes in, a result out.
+
+pub(crate) mod families;
+pub(crate) mod keys;
+pub(crate) mod record;
+
+/// The format that this build writes, and the only one that it reads.
+pub(crate) const VERSION: u16 = 1;
+
+/// The longest document id in bytes.
+pub const MAX_ID_BYTES: usize = 1024;
+
+/// Bytes that the format does not allow; says what was found and what was expected.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Malformed(pub(crate) String);
+
+pub(crate) type Decoded<T> = Result<T, Malformed>;

@@ -1,0 +1,238 @@
+//! The store record: what a store is, written once at creation and read at every open.
+
+use bincode::config;
+use bincode::error::DecodeError;
+use bincode::{Decode, Encode};
+
+use super::{Malformed, VERSION};
+use crate::hash::checksum;
+use crate::text::AnalyserDescription;
+use crate::{Table, TableDesign};
+
+/// The key of the record in the default family.
+pub(crate) const RECORD_KEY: &[u8] = b"store";
+
+const MAGIC: [u8; 8] = *b"NEARSTON";
+const HEADER_BYTES: usize = MAGIC.len() + 2 + 4;
+const CHECKSUM_BYTES: usize = 8;
+/// The most bytes of a record: a damaged length must not become a huge allocation.
+const MAX_PAYLOAD_BYTES: usize = 64 << 10;
+
+/// What a store is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoreRecord {
+    /// The kind of sketch, [`Sketch::KIND`](crate::Sketch::KIND).
+    pub(crate) sketch: String,
+    pub(crate) design: TableDesign,
+    /// The largest distance by which documents are admitted.
+    pub(crate) admission_distance: u32,
+    pub(crate) analyser: Option<AnalyserDescription>,
+    /// The generation of the tables in use; it names their families.
+    pub(crate) generation: u64,
+    pub(crate) created_at_millis: u64,
+    /// Named settings. A build that does not know one of the names cannot serve the store.
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+/// Why bytes are not a store record of this format.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum RecordError {
+    /// They do not begin like a record.
+    NoRecord,
+    /// They are a record of another format.
+    Version(u16),
+    Malformed(Malformed),
+}
+
+impl From<Malformed> for RecordError {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}
+
+// The layout on disk, apart from the types of the crate, so that these can change and it does not.
+#[derive(Encode, Decode)]
+struct Payload {
+    sketch: String,
+    design: Design,
+    admission_distance: u32,
+    analyser: Option<Analyser>,
+    generation: u64,
+    created_at_millis: u64,
+    settings: Vec<(String, String)>,
+}
+
+#[derive(Encode, Decode)]
+enum Design {
+    Tables { max_distance: u32, tables: Vec<TableParts> },
+}
+
+#[derive(Encode, Decode)]
+struct TableParts {
+    prefix_bits: u8,
+    /// Start and end of each range of bits in its new order, counted from the most significant bit.
+    parts: Vec<(u8, u8)>,
+}
+
+#[derive(Encode, Decode)]
+struct Analyser {
+    name: String,
+    version: u16,
+    parameters: Vec<(String, String)>,
+}
+
+/// Fixed-width little-endian integers: bytes that other readers of the same scheme understand too.
+fn scheme() -> impl config::Config {
+    config::standard().with_little_endian().with_fixed_int_encoding().with_limit::<MAX_PAYLOAD_BYTES>()
+}
+
+impl StoreRecord {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let narrow = |bit: u32| u8::try_from(bit).expect("bits are counted from 0 to 64");
+        let tables = self.design.tables().iter().map(|table| TableParts {
+            prefix_bits: narrow(table.prefix_bits()),
+            parts: table.permutation().parts().iter().map(|part| (narrow(part.start), narrow(part.end))).collect(),
+        });
+        let payload = Payload {
+            sketch: self.sketch.clone(),
+            design: Design::Tables { max_distance: self.design.max_distance(), tables: tables.collect() },
+            admission_distance: self.admission_distance,
+            analyser: self.analyser.clone().map(|a| Analyser { name: a.name, version: a.version, parameters: a.parameters }),
+            generation: self.generation,
+            created_at_millis: self.created_at_millis,
+            settings: self.settings.clone(),
+        };
+        let payload = bincode::encode_to_vec(payload, scheme()).expect("a record in memory can be encoded");
+        let length = u32::try_from(payload.len()).expect("a record is far shorter than 4 GiB");
+        let mut bytes = [&MAGIC[..], &VERSION.to_be_bytes(), &length.to_be_bytes(), &payload].concat();
+        bytes.extend(checksum(&bytes).to_be_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
+        // The version comes before everything else: another format may lay out the rest differently.
+        let rest = bytes.strip_prefix(&MAGIC).ok_or(RecordError::NoRecord)?;
+        let (version, rest) = rest.split_first_chunk::<2>().ok_or(RecordError::NoRecord)?;
+        let version = u16::from_be_bytes(*version);
+        if version != VERSION {
+            return Err(RecordError::Version(version));
+        }
+        let malformed = |what: String| RecordError::Malformed(Malformed(what));
+        let (length, _) = rest.split_first_chunk::<4>().ok_or_else(|| malformed("the store record is cut short".into()))?;
+        let length = u32::from_be_bytes(*length) as usize;
+        if length > MAX_PAYLOAD_BYTES || bytes.len() != HEADER_BYTES + length + CHECKSUM_BYTES {
+            return Err(malformed(format!("the store record has {} bytes and says {length}", bytes.len())));
+        }
+        let (body, sum) = bytes.split_at(HEADER_BYTES + length);
+        if checksum(body).to_be_bytes() != sum {
+            return Err(malformed("the checksum of the store record is wrong".into()));
+        }
+        let payload: Payload = decode_whole(&body[HEADER_BYTES..]).map_err(|e| malformed(format!("the store record cannot be decoded ({e})")))?;
+        Self::from_payload(payload).map_err(malformed)
+    }
+
+    fn from_payload(payload: Payload) -> Result<Self, String> {
+        let Design::Tables { max_distance, tables } = payload.design;
+        let tables = tables.into_iter().map(|table| {
+            let parts: Vec<_> = table.parts.iter().map(|&(start, end)| u32::from(start)..u32::from(end)).collect();
+            Table::from_parts(&parts, u32::from(table.prefix_bits))
+                .ok_or_else(|| format!("the store record has a table of {} prefix bits that permutes {parts:?}", table.prefix_bits))
+        });
+        let design = TableDesign::new(tables.collect::<Result<_, _>>()?, max_distance).map_err(|e| format!("the store record: {e}"))?;
+        Ok(Self {
+            sketch: payload.sketch,
+            design,
+            admission_distance: payload.admission_distance,
+            analyser: payload.analyser.map(|a| AnalyserDescription { name: a.name, version: a.version, parameters: a.parameters }),
+            generation: payload.generation,
+            created_at_millis: payload.created_at_millis,
+            settings: payload.settings,
+        })
+    }
+}
+
+/// Decodes a value that takes up all of the bytes; the decoder alone ignores what follows.
+fn decode_whole<T: Decode<()>>(bytes: &[u8]) -> Result<T, DecodeError> {
+    let (value, consumed) = bincode::decode_from_slice(bytes, scheme())?;
+    if consumed == bytes.len() { Ok(value) } else { Err(DecodeError::Other("bytes are left over")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> StoreRecord {
+        StoreRecord {
+            sketch: "simhash64".into(),
+            design: TableDesign::choose(5, 3).unwrap(),
+            admission_distance: 12,
+            analyser: Some(AnalyserDescription { name: "words".into(), version: 1, parameters: vec![("shingle-tokens".into(), "2".into())] }),
+            generation: 3,
+            created_at_millis: 1_700_000_000_000,
+            settings: vec![("retention-seconds".into(), "86400".into())],
+        }
+    }
+
+    fn hex(bytes: &[u8]) -> String {
+        use std::fmt::Write;
+        bytes.iter().fold(String::new(), |mut text, byte| {
+            write!(text, "{byte:02x}").unwrap();
+            text
+        })
+    }
+
+    #[test]
+    fn a_record_comes_back() {
+        for record in [record(), StoreRecord { analyser: None, settings: vec![], ..record() }] {
+            assert_eq!(StoreRecord::decode(&record.encode()), Ok(record));
+        }
+    }
+
+    #[test]
+    fn the_bytes_are_those_of_the_golden_vector() {
+        let golden = include_str!("../../tests/data/store-record-v1.hex");
+        assert_eq!(hex(&record().encode()), golden.split_whitespace().collect::<String>());
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_is_noticed() {
+        let bytes = record().encode();
+        for bit in 0..bytes.len() * 8 {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(StoreRecord::decode(&damaged).is_err(), "bit {bit}");
+        }
+        for length in 0..bytes.len() {
+            assert!(StoreRecord::decode(&bytes[..length]).is_err(), "{length} bytes");
+        }
+        assert_eq!(StoreRecord::decode(b"something"), Err(RecordError::NoRecord));
+    }
+
+    #[test]
+    fn another_version_is_named_whatever_follows_it() {
+        let mut bytes = record().encode();
+        bytes[9] = 7;
+        bytes.truncate(12);
+        assert_eq!(StoreRecord::decode(&bytes), Err(RecordError::Version(7)));
+    }
+
+    #[test]
+    fn hostile_lengths_are_an_error_and_no_allocation() {
+        // A payload whose first string claims 2^60 bytes, with a right checksum.
+        let mut bytes = [&MAGIC[..], &VERSION.to_be_bytes(), &8u32.to_be_bytes(), &(1u64 << 60).to_le_bytes()].concat();
+        bytes.extend(checksum(&bytes).to_be_bytes());
+        assert!(matches!(StoreRecord::decode(&bytes), Err(RecordError::Malformed(_))));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_decoder_takes_any_payload(payload: Vec<u8>) {
+            let length = u32::try_from(payload.len()).unwrap();
+            let mut bytes = [&MAGIC[..], &VERSION.to_be_bytes(), &length.to_be_bytes(), &payload].concat();
+            bytes.extend(checksum(&bytes).to_be_bytes());
+            if let Ok(record) = StoreRecord::decode(&bytes) {
+                proptest::prop_assert_eq!(record.encode(), bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! The store: sketches and documents on top of the engine.
+
+mod clock;
+mod iter;
+mod open;
+mod options;
+mod query;
+mod results;
+mod sketch;
+mod tables;
+mod write;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use iter::Documents;
+pub use options::Options;
+pub use results::{Admission, Document, Match, Matches, QueryStats, Stats};
+pub use sketch::Sketch;
+
+use crate::engine::{Engine, FamilyId, malformed};
+use crate::format::MAX_ID_BYTES;
+use crate::format::families::Family;
+use crate::format::keys;
+use crate::format::record::StoreRecord;
+use crate::{Analyser, Error, Fingerprint, Result, Simhash, TableDesign};
+use clock::{Clock, Replacements, time_of};
+use open::Opened;
+use sketch::Index;
+
+/// A store of simhash fingerprints.
+pub type SimhashStore = Store<Fingerprint>;
+
+/// A persistent set of documents, each with an id and a sketch, that finds the near ones.
+///
+/// A store is a directory. One process has it open for writing, with any number of threads: a `Store`
+/// is a handle that is cheap to clone, `Send` and `Sync`, and the directory is closed with the last
+/// clone. Everything that a call has returned `Ok` for survives a killed process;
+/// [`Store::flush`] makes it survive a power cut.
+///
+/// ```
+/// use nearstone::{Admission, Options, SimhashStore, TableDesign};
+///
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("pages");
+/// let store = SimhashStore::open_or_create(&path, &TableDesign::default(), &Options::default())?;
+/// let page = "An article about table designs, as it was first published in the morning of a day in May.";
+/// let copy = "An article about table designs, as it was first published in the morning of a day in May";
+///
+/// assert_eq!(store.check_and_insert_text("https://a.example/", page, 3)?, Some(Admission::Admitted));
+/// let Some(Admission::Duplicate(of)) = store.check_and_insert_text("https://b.example/", copy, 3)? else {
+///     panic!("a copy is a duplicate");
+/// };
+/// assert_eq!((of.id_lossy().as_ref(), of.distance), ("https://a.example/", 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Store<S: Sketch> {
+    shared: Arc<Shared<S>>,
+}
+
+/// What the clones of a handle share.
+struct Shared<S: Sketch> {
+    engine: Engine,
+    record: StoreRecord,
+    documents: FamilyId,
+    holders: FamilyId,
+    index: S::Index,
+    simhash: Option<Simhash>,
+    writers: Mutex<()>,
+    replacements: Replacements,
+    clock: Clock,
+}
+
+impl<S: Sketch> Store<S> {
+    /// Creates a store in a new or empty directory and opens it.
+    ///
+    /// The design, and the analyser that `options` name, are kept for good. A crash during the
+    /// call leaves a directory that can be created again.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`], [`Error::NotAStore`] where the directory holds something else,
+    /// [`Error::Locked`], and what the system reports.
+    pub fn create(path: impl AsRef<Path>, design: &TableDesign, options: &Options) -> Result<Self> {
+        let path = path.as_ref();
+        open::create::<S>(path, design, options, Clock::default().now_millis())?;
+        Self::from_opened(open::open::<S>(path, options, false)?)
+    }
+
+    /// Opens a store for reading and writing.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NotAStore`], [`Error::Locked`] where another handle or process
+    /// has it open, [`Error::Format`] and [`Error::Mismatch`] where this build or `options` do not
+    /// fit it, [`Error::Corrupt`], and what the system reports.
+    pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+        Self::from_opened(open::open::<S>(path.as_ref(), options, false)?)
+    }
+
+    /// Opens a store, or creates it where there is none: the first line of a crawler.
+    ///
+    /// # Errors
+    /// Those of [`Store::create`] and [`Store::open`]; [`Error::Mismatch`] also where the store has
+    /// another design than `design`, or another analyser than `options` name or the default one.
+    pub fn open_or_create(path: impl AsRef<Path>, design: &TableDesign, options: &Options) -> Result<Self> {
+        let path = path.as_ref();
+        if open::is_missing(path)? {
+            match open::create::<S>(path, design, options, Clock::default().now_millis()) {
+                // Another thread or process was faster.
+                Err(Error::AlreadyExists { .. }) | Ok(()) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        match open::open_same::<S>(path, design, options) {
+            // A creation that ended just before its last step.
+            Err(Error::NotFound { .. }) => Self::create(path, design, options),
+            opened => Self::from_opened(opened?),
+        }
+    }
+
+    /// Opens a store that nobody writes to, such as a closed one or a copy of one, for reading. Any
+    /// number of processes may have it open so.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`]; [`Error::Locked`] where a writer has it open.
+    pub fn open_read_only(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+        Self::from_opened(open::open::<S>(path.as_ref(), options, true)?)
+    }
+
+    fn from_opened(opened: Opened) -> Result<Self> {
+        let Opened { engine, record, simhash } = opened;
+        let documents = engine.family(Family::Documents)?;
+        let holders = engine.family(Family::Holders { identity_bytes: S::IDENTITY_BYTES })?;
+        let index = S::Index::open(&engine, &record)?;
+        let (replacements, clock) = (Replacements::default(), Clock::default());
+        let shared = Shared { engine, record, documents, holders, index, simhash, writers: Mutex::new(()), replacements, clock };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Stores a document, in place of the one that has its id. Returns the sketch that it replaced.
+    ///
+    /// Storing the same id and sketch again changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::DocumentId`], [`Error::ReadOnly`], [`Error::DiskFull`], and what the system reports;
+    /// then nothing was stored.
+    pub fn insert(&self, id: impl AsRef<[u8]>, sketch: &S) -> Result<Option<S>> {
+        let id = checked_id(id.as_ref())?;
+        self.shared.engine.writable()?;
+        let _writer = self.shared.lock();
+        write::insert(&self.shared, id, sketch)
+    }
+
+    /// Stores a document unless one within `max_distance` bits is stored: checks and stores as one
+    /// step, so of any number of near documents that threads bring at once, one is admitted and the
+    /// others learn its id.
+    ///
+    /// An earlier version under the same id counts as stored: an unchanged page that is met again is
+    /// a duplicate of itself, and one that changed beyond the distance replaces its earlier version.
+    ///
+    /// # Errors
+    /// Those of [`Store::insert`]; [`Error::Distance`] where `max_distance` is larger than
+    /// [`Store::admission_distance`].
+    pub fn check_and_insert(&self, id: impl AsRef<[u8]>, sketch: &S, max_distance: u32) -> Result<Admission> {
+        let id = checked_id(id.as_ref())?;
+        checked_distance(max_distance, self.shared.record.admission_distance, "the admission distance of the store")?;
+        self.shared.engine.writable()?;
+        let _writer = self.shared.lock();
+        write::check_and_insert(&self.shared, id, sketch, max_distance)
+    }
+
+    /// Returns the stored documents within `max_distance` bits, the bound included: all of them, each
+    /// once.
+    ///
+    /// The distance may be smaller or larger than the one that the design is meant for, up to
+    /// [`TableDesign::MAX_DISTANCE`]; [`TableDesign::probes_for`] tells what it costs.
+    ///
+    /// # Errors
+    /// [`Error::Distance`], [`Error::Corrupt`], and what the system reports.
+    pub fn query(&self, sketch: &S, max_distance: u32) -> Result<Matches> {
+        checked_distance(max_distance, TableDesign::MAX_DISTANCE, "a query")?;
+        query::query(&self.shared, sketch, max_distance)
+    }
+
+    /// Returns the document with an id.
+    ///
+    /// # Errors
+    /// [`Error::DocumentId`], [`Error::Corrupt`], and what the system reports.
+    pub fn get(&self, id: impl AsRef<[u8]>) -> Result<Option<Document<S>>> {
+        self.shared.document(checked_id(id.as_ref())?)
+    }
+
+    /// Removes the document with an id and returns its sketch.
+    ///
+    /// # Errors
+    /// Those of [`Store::insert`]; then nothing was removed.
+    pub fn delete(&self, id: impl AsRef<[u8]>) -> Result<Option<S>> {
+        let id = checked_id(id.as_ref())?;
+        self.shared.engine.writable()?;
+        let _writer = self.shared.lock();
+        write::delete(&self.shared, id)
+    }
+
+    /// Visits all documents by their ids, as they are now, in bounded memory.
+    ///
+    /// # Errors
+    /// What the system reports; the iterator itself ends with the first error that it yields.
+    pub fn iter(&self) -> Result<Documents<S>> {
+        let shared = &self.shared;
+        Ok(Documents::new(shared.engine.scan(shared.documents)?, shared.engine.path()))
+    }
+
+    /// Makes everything stored so far survive a power cut.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], [`Error::DiskFull`], and what the system reports.
+    pub fn flush(&self) -> Result<()> {
+        self.shared.engine.flush()
+    }
+
+    /// Merges the files of every table, which makes them smaller and queries faster. It takes as long
+    /// as reading and writing the whole store; other calls go on meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`Store::flush`].
+    pub fn compact(&self) -> Result<()> {
+        self.shared.engine.compact()
+    }
+
+    /// Returns the size of the store.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn stats(&self) -> Result<Stats> {
+        let shared = &self.shared;
+        let table = Family::all(&shared.record.design, S::IDENTITY_BYTES, shared.record.generation);
+        let first = table.into_iter().find(|family| matches!(family, Family::Table { .. }));
+        let sketches = first.map_or(Ok(0), |family| shared.engine.approximate_keys(shared.engine.family(family)?))?;
+        Ok(Stats {
+            approximate_documents: shared.engine.approximate_keys(shared.documents)?,
+            approximate_sketches: sketches,
+            disk_bytes: shared.engine.disk_bytes()?,
+            write_buffer_bytes: shared.engine.write_buffer_bytes()?,
+            cache_bytes: shared.engine.cache_usage_bytes(),
+            tables: shared.record.design.tables().len(),
+            generation: shared.record.generation,
+            created_at: time_of(shared.record.created_at_millis),
+        })
+    }
+
+    /// Returns the directory of the store.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.shared.engine.path()
+    }
+
+    /// Returns the table design.
+    #[must_use]
+    pub fn design(&self) -> &TableDesign {
+        &self.shared.record.design
+    }
+
+    /// Returns the largest distance that [`Store::check_and_insert`] takes; 12, or that of the design
+    /// where it is larger.
+    #[must_use]
+    pub fn admission_distance(&self) -> u32 {
+        self.shared.record.admission_distance
+    }
+
+    /// Returns the analyser that texts go through, if the store has one.
+    #[must_use]
+    pub fn analyser(&self) -> Option<&Analyser> {
+        self.shared.simhash.as_ref().map(Simhash::analyser)
+    }
+
+    /// Returns whether the store was opened read-only.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.shared.engine.is_read_only()
+    }
+}
+
+impl Store<Fingerprint> {
+    /// Returns the fingerprint of a text by the analyser of the store, or `None` where the text has no
+    /// features.
+    ///
+    /// # Errors
+    /// [`Error::NoAnalyser`] where the store has none, or was opened with [`Options::sketches_only`].
+    pub fn fingerprint(&self, text: &str) -> Result<Option<Fingerprint>> {
+        let simhash = self.shared.simhash.as_ref();
+        let simhash = simhash.ok_or_else(|| Error::NoAnalyser { path: self.path().to_owned() })?;
+        Ok(simhash.fingerprint(text))
+    }
+
+    /// [`Store::check_and_insert`] for a text. `None` means that the text has no features: it is near
+    /// nothing, and was not stored.
+    ///
+    /// # Errors
+    /// Those of [`Store::check_and_insert`] and [`Store::fingerprint`].
+    pub fn check_and_insert_text(&self, id: impl AsRef<[u8]>, text: &str, max_distance: u32) -> Result<Option<Admission>> {
+        let fingerprint = self.fingerprint(text)?;
+        fingerprint.map(|fingerprint| self.check_and_insert(id, &fingerprint, max_distance)).transpose()
+    }
+
+    /// [`Store::query`] for a text. `None` means that the text has no features, and is near nothing.
+    ///
+    /// # Errors
+    /// Those of [`Store::query`] and [`Store::fingerprint`].
+    pub fn query_text(&self, text: &str, max_distance: u32) -> Result<Option<Matches>> {
+        let fingerprint = self.fingerprint(text)?;
+        fingerprint.map(|fingerprint| self.query(&fingerprint, max_distance)).transpose()
+    }
+}
+
+impl<S: Sketch> Clone for Store<S> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<S: Sketch> fmt::Debug for Store<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("path", &self.path()).field("design", &self.design().to_string()).finish_non_exhaustive()
+    }
+}
+
+impl<S: Sketch> Shared<S> {
+    /// Keeps other writers out. A writer that panicked has left no half-done change behind: changes
+    /// are whole batches.
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.writers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn document(&self, id: &[u8]) -> Result<Option<Document<S>>> {
+        let value = self.engine.get(self.documents, id)?;
+        value.map(|value| iter::decode(self.engine.path(), id, &value)).transpose()
+    }
+
+    /// Visits the ids of the documents that have a sketch, in their order, until one is refused.
+    fn visit_holders(&self, sketch: &S, mut visit: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {
+        let mut probe = self.engine.probe(self.holders)?;
+        self.engine.visit_keys(&mut probe, sketch.identity().as_ref(), |key| {
+            visit(keys::decode_holder(key, S::IDENTITY_BYTES).map_err(|e| malformed(self.engine.path(), e))?)
+        })
+    }
+
+    /// The smallest id of a document that has a sketch, `other_than` left out.
+    fn first_holder(&self, sketch: &S, other_than: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
+        let mut first = None;
+        self.visit_holders(sketch, |id| {
+            if Some(id) != other_than {
+                first = Some(id.to_owned());
+            }
+            Ok(first.is_none())
+        })?;
+        Ok(first)
+    }
+}
+
+fn checked_id(id: &[u8]) -> Result<&[u8]> {
+    if (1..=MAX_ID_BYTES).contains(&id.len()) { Ok(id) } else { Err(Error::DocumentId { length: id.len() }) }
+}
+
+fn checked_distance(asked: u32, maximum: u32, by: &'static str) -> Result<()> {
+    if asked <= maximum { Ok(()) } else { Err(Error::Distance { asked, maximum, by }) }
+}

@@ -1,0 +1,148 @@
+//! What the calls of a store return.
+
+use std::borrow::Cow;
+use std::time::SystemTime;
+
+/// A stored document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Document<S> {
+    /// The caller's id, 1 to [`MAX_ID_BYTES`](crate::MAX_ID_BYTES) bytes.
+    pub id: Vec<u8>,
+    /// The sketch.
+    pub sketch: S,
+    /// When it was stored, to the millisecond. Within one open store the time never goes back.
+    pub stored_at: SystemTime,
+}
+
+/// A stored document that is near the one asked about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Match {
+    /// How many bits differ.
+    pub distance: u32,
+    /// The id of the stored document.
+    pub id: Vec<u8>,
+}
+
+impl Match {
+    /// Returns the id as text, for messages; bytes that are not UTF-8 are replaced.
+    #[must_use]
+    pub fn id_lossy(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.id)
+    }
+}
+
+/// The stored documents within the distance asked for: each once, by distance and then by id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matches {
+    pub(crate) matches: Vec<Match>,
+    pub(crate) stats: QueryStats,
+}
+
+impl Matches {
+    /// Returns the matches, the nearest first.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Match] {
+        &self.matches
+    }
+
+    /// Returns the nearest document, the one with the smallest id where several are equally near.
+    #[must_use]
+    pub fn nearest(&self) -> Option<&Match> {
+        self.matches.first()
+    }
+
+    /// Returns the number of matches.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.matches.len()
+    }
+
+    /// Returns whether nothing stored is near.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.matches.is_empty()
+    }
+
+    /// Visits the matches, the nearest first.
+    pub fn iter(&self) -> std::slice::Iter<'_, Match> {
+        self.matches.iter()
+    }
+
+    /// Returns what the query has cost.
+    #[must_use]
+    pub fn stats(&self) -> &QueryStats {
+        &self.stats
+    }
+}
+
+impl IntoIterator for Matches {
+    type Item = Match;
+    type IntoIter = std::vec::IntoIter<Match>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.matches.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Matches {
+    type Item = &'a Match;
+    type IntoIter = std::slice::Iter<'a, Match>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.matches.iter()
+    }
+}
+
+/// What a query has cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QueryStats {
+    /// Prefixes that were looked up, over all tables.
+    pub probes: u64,
+    /// Distinct stored sketches that were compared, over all tables.
+    pub candidates: u64,
+    /// How often a table was read from end to end, since that is cheaper than its probes.
+    pub scans: u64,
+}
+
+/// The answer of [`Store::check_and_insert`](crate::Store::check_and_insert).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// Nothing near was stored; the document is now.
+    Admitted,
+    /// A stored document is near, and nothing was changed: the nearest, and of equally near ones the
+    /// one with the smallest id. It may be the same id, stored before.
+    Duplicate(Match),
+}
+
+impl Admission {
+    /// Returns whether the document was admitted.
+    #[must_use]
+    pub fn is_admitted(&self) -> bool {
+        matches!(self, Self::Admitted)
+    }
+}
+
+/// The size of a store, from [`Store::stats`](crate::Store::stats).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Documents: an estimate, exact as long as none was replaced or deleted.
+    pub approximate_documents: u64,
+    /// Distinct sketches: an estimate likewise.
+    pub approximate_sketches: u64,
+    /// The bytes of all files.
+    pub disk_bytes: u64,
+    /// The bytes of the write buffers in memory.
+    pub write_buffer_bytes: u64,
+    /// The bytes of the block cache in use.
+    pub cache_bytes: u64,
+    /// The number of tables.
+    pub tables: usize,
+    /// The generation of the tables.
+    pub generation: u64,
+    /// When the store was created, to the millisecond.
+    pub created_at: SystemTime,
+}

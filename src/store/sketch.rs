@@ -1,0 +1,73 @@
+//! What a store needs of the sketches that it keeps.
+
+use std::fmt::Debug;
+
+use super::QueryStats;
+use crate::engine::{Batch, Engine};
+use crate::format::record::StoreRecord;
+use crate::{Fingerprint, Result};
+
+/// A kind of sketch that a [`Store`](crate::Store) can keep: [`Fingerprint`].
+///
+/// The trait is sealed: the bytes on disk depend on its implementations.
+pub trait Sketch: sealed::Sealed {}
+
+impl Sketch for Fingerprint {}
+
+pub(crate) mod sealed {
+    use super::{Debug, Fingerprint, Index};
+    use crate::store::tables::Tables;
+
+    pub trait Sealed: Clone + Eq + Ord + Debug + Send + Sync + Sized + 'static {
+        /// The name of the kind in the store record.
+        const KIND: &'static str;
+        /// The length of the encoded sketch.
+        const BYTES: usize;
+        /// The length of the identity.
+        const IDENTITY_BYTES: usize;
+        type Encoded: AsRef<[u8]>;
+        #[expect(private_bounds, reason = "nobody outside implements or calls it")]
+        type Index: Index<Self>;
+
+        /// The bytes of the sketch in a document.
+        fn encode(&self) -> Self::Encoded;
+        /// The sketch of `BYTES` bytes.
+        fn decode(bytes: &[u8]) -> Option<Self>;
+        /// The bytes by which equal sketches are found: equal for equal sketches only.
+        fn identity(&self) -> Self::Encoded;
+    }
+
+    impl Sealed for Fingerprint {
+        const KIND: &'static str = "simhash64";
+        const BYTES: usize = 8;
+        const IDENTITY_BYTES: usize = 8;
+        type Encoded = [u8; 8];
+        type Index = Tables;
+
+        fn encode(&self) -> [u8; 8] {
+            self.to_be_bytes()
+        }
+
+        fn decode(bytes: &[u8]) -> Option<Self> {
+            Some(Self::from_be_bytes(bytes.try_into().ok()?))
+        }
+
+        fn identity(&self) -> [u8; 8] {
+            self.to_be_bytes()
+        }
+    }
+}
+
+/// The families in which a kind of sketch is found by nearness. They hold distinct sketches and are
+/// hints: what they yield counts only if a document holds it.
+pub(crate) trait Index<S>: Sized + Send + Sync {
+    /// Finds the families that the store record names.
+    fn open(engine: &Engine, record: &StoreRecord) -> Result<Self>;
+    /// Adds a sketch to the batch.
+    fn put(&self, batch: &mut Batch<'_>, sketch: &S) -> Result<()>;
+    /// Removes a sketch in the batch.
+    fn delete(&self, batch: &mut Batch<'_>, sketch: &S) -> Result<()>;
+    /// Returns the stored sketches within a distance, each once, with their distances, the nearest
+    /// first and equally near ones in their order.
+    fn near(&self, engine: &Engine, sketch: &S, max_distance: u32, stats: &mut QueryStats) -> Result<Vec<(u32, S)>>;
+}

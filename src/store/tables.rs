@@ -1,0 +1,113 @@
+//! The permuted tables of a store of fingerprints.
+
+use std::sync::OnceLock;
+
+use super::QueryStats;
+use super::sketch::Index;
+use crate::design::visit_prefixes;
+use crate::engine::{Batch, Engine, FamilyId, malformed};
+use crate::format::families::Family;
+use crate::format::keys::TableKeys;
+use crate::format::record::StoreRecord;
+use crate::{Fingerprint, Probes, Result, Table, TableDesign};
+
+/// The tables of the current generation.
+pub struct Tables {
+    design: TableDesign,
+    tables: Vec<(FamilyId, TableKeys)>,
+    /// The probes for each distance, found when it is first asked for; `None` where a scan is due.
+    probes: [OnceLock<Option<Probes>>; TableDesign::MAX_DISTANCE as usize + 1],
+}
+
+impl Tables {
+    fn probes(&self, distance: u32) -> Option<&Probes> {
+        self.probes[distance as usize].get_or_init(|| self.design.probes_for(distance)).as_ref()
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (&Table, FamilyId, TableKeys)> {
+        self.design.tables().iter().zip(&self.tables).map(|(table, &(family, keys))| (table, family, keys))
+    }
+
+    /// Reads every entry of the first table.
+    fn scan(&self, engine: &Engine, near: &mut Near, stats: &mut QueryStats) -> Result<()> {
+        let (table, family, keys) = self.entries().next().expect("a design has a table");
+        let permuted = table.permute(near.query);
+        let mut scan = engine.scan(family)?;
+        while let Some((key, _)) = scan.next()? {
+            let candidate = keys.decode(key).map_err(|e| malformed(engine.path(), e))?;
+            near.verify(table, permuted, candidate, stats);
+        }
+        Ok(())
+    }
+}
+
+/// The query and what was found near it.
+struct Near {
+    query: Fingerprint,
+    max_distance: u32,
+    found: Vec<(u32, Fingerprint)>,
+}
+
+impl Near {
+    /// Keeps a candidate that is near. Permuted values have the distance of the values.
+    fn verify(&mut self, table: &Table, permuted: u64, candidate: u64, stats: &mut QueryStats) {
+        stats.candidates += 1;
+        let distance = (permuted ^ candidate).count_ones();
+        if distance <= self.max_distance {
+            self.found.push((distance, table.restore(candidate)));
+        }
+    }
+}
+
+impl Index<Fingerprint> for Tables {
+    fn open(engine: &Engine, record: &StoreRecord) -> Result<Self> {
+        let tables = record.design.tables().iter().enumerate().map(|(index, table)| {
+            let keys = TableKeys::new(table.prefix_bits());
+            let family = Family::Table { index, head_bytes: keys.head_bytes(), generation: record.generation };
+            Ok((engine.family(family)?, keys))
+        });
+        let tables = tables.collect::<Result<_>>()?;
+        Ok(Self { design: record.design.clone(), tables, probes: [const { OnceLock::new() }; _] })
+    }
+
+    fn put(&self, batch: &mut Batch<'_>, sketch: &Fingerprint) -> Result<()> {
+        self.entries().try_for_each(|(table, family, keys)| batch.put(family, keys.encode(table.permute(*sketch)).as_ref(), &[]))
+    }
+
+    fn delete(&self, batch: &mut Batch<'_>, sketch: &Fingerprint) -> Result<()> {
+        self.entries().try_for_each(|(table, family, keys)| batch.delete(family, keys.encode(table.permute(*sketch)).as_ref()))
+    }
+
+    fn near(
+        &self,
+        engine: &Engine,
+        sketch: &Fingerprint,
+        max_distance: u32,
+        stats: &mut QueryStats,
+    ) -> Result<Vec<(u32, Fingerprint)>> {
+        let mut near = Near { query: *sketch, max_distance, found: Vec::new() };
+        let Some(probes) = self.probes(max_distance) else {
+            stats.scans += 1;
+            self.scan(engine, &mut near, stats)?;
+            near.found.sort_unstable();
+            return Ok(near.found);
+        };
+        for ((table, family, keys), radius) in self.entries().zip(probes.radii()) {
+            let Some(radius) = *radius else { continue };
+            let permuted = table.permute(*sketch);
+            let mut probe = engine.probe(family)?;
+            visit_prefixes(keys.prefix(permuted), table.prefix_bits(), radius, &mut |prefix| {
+                stats.probes += 1;
+                engine.visit_keys(&mut probe, keys.head(prefix).as_ref(), |key| {
+                    let candidate = keys.decode(key).map_err(|e| malformed(engine.path(), e))?;
+                    near.verify(table, permuted, candidate, stats);
+                    Ok(true)
+                })
+            })?;
+        }
+        // A sketch that is near is usually found through more than one table.
+        near.found.sort_unstable();
+        near.found.dedup();
+        Ok(near.found)
+    }
+}

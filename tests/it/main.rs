@@ -1,0 +1,10 @@
+//! Integration tests of the library and the command-line program: one binary, a module per theme.
+
+mod common;
+mod corruption;
+mod edges;
+mod exact;
+mod lifecycle;
+mod real_data;
+mod refusals;
+mod threads;
