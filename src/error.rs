@@ -76,7 +76,10 @@ pub enum Error {
         expected: String,
     },
     /// A document id is empty or longer than [`MAX_ID_BYTES`](crate::MAX_ID_BYTES).
-    #[error("a document id has {length} bytes, it must have 1 to {}: shorten it, or use a hash of it", crate::MAX_ID_BYTES)]
+    #[error(
+        "a document id has {length} bytes, it must have 1 to {}: shorten it, or use a hash of it",
+        crate::MAX_ID_BYTES
+    )]
     DocumentId {
         /// The length of the refused id in bytes.
         length: usize,
@@ -165,10 +168,9 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::DocumentId { .. }
-            | Self::Distance { .. }
-            | Self::Design { .. }
-            | Self::NoAnalyser { .. } => ErrorKind::Invalid,
+            Self::DocumentId { .. } | Self::Distance { .. } | Self::Design { .. } | Self::NoAnalyser { .. } => {
+                ErrorKind::Invalid
+            }
             Self::NotFound { .. } => ErrorKind::NotFound,
             Self::AlreadyExists { .. } | Self::NotAStore { .. } => ErrorKind::Exists,
             Self::Locked { .. } => ErrorKind::Locked,

@@ -117,7 +117,15 @@ mod tests {
 
     #[test]
     fn anything_but_sixteen_digits_is_refused() {
-        for text in ["", "ff", "0x00000000000000f", "+00000000000000f", "00000000000000fg", "000000000000000ff", "é0000000000000f"] {
+        for text in [
+            "",
+            "ff",
+            "0x00000000000000f",
+            "+00000000000000f",
+            "00000000000000fg",
+            "000000000000000ff",
+            "é0000000000000f",
+        ] {
             assert!(text.parse::<Fingerprint>().is_err(), "{text}");
         }
     }

@@ -8,6 +8,8 @@ mod error;
 mod fingerprint;
 mod format;
 mod hash;
+#[cfg(feature = "input")]
+pub mod input;
 mod permutation;
 mod simhash;
 mod store;

@@ -112,7 +112,8 @@ mod tests {
         }
         let mut bits = 0;
         for bit in 0..64 {
-            let sum: i128 = features.iter().map(|&(f, w)| if f >> bit & 1 == 1 { i128::from(w) } else { -i128::from(w) }).sum();
+            let sum: i128 =
+                features.iter().map(|&(f, w)| if f >> bit & 1 == 1 { i128::from(w) } else { -i128::from(w) }).sum();
             bits |= u64::from(sum > 0) << bit;
         }
         Some(Fingerprint::new(bits))

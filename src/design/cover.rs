@@ -2,7 +2,7 @@
 //!
 //! A table whose probe fixes the bits S finds a stored value if and only if at most r of the bits that
 //! differ lie in S, r being the *flip radius* of the probe. So radii cover a distance d when there is
-//! no way to place d or fewer errors that puts more than r_i of them into S_i for every table i at
+//! no way to place d or fewer errors that puts more than `r_i` of them into `S_i` for every table i at
 //! once. Bits that belong to the same tables are interchangeable: they form one *atom*, and a way to
 //! place errors is a number for each atom, at most the size of the atom. That leaves a small integer
 //! problem, which [`Cover::counter_example`] decides by exhaustive search, not by sampling.
@@ -69,13 +69,8 @@ impl Cover {
     /// which a cheaper choice was not ruled out.
     pub(crate) fn cheapest(&self, distance: u32, most_probes: u64) -> Option<(Vec<Radius>, u64)> {
         let tables = self.prefix_bits.len();
-        let mut search = Search {
-            cover: self,
-            distance,
-            best: None,
-            limit: most_probes.saturating_add(1),
-            steps: SEARCH_STEPS,
-        };
+        let mut search =
+            Search { cover: self, distance, best: None, limit: most_probes.saturating_add(1), steps: SEARCH_STEPS };
         search.descend(&mut vec![None; tables], 0, &mut vec![distance + 1; tables]);
         search.best.map(|radii| (radii, search.limit))
     }

@@ -82,7 +82,9 @@ impl TableDesign {
     pub fn choose(blocks: u32, max_distance: u32) -> Result<Self> {
         if blocks <= max_distance || blocks > Fingerprint::BITS {
             return Err(Error::Design {
-                reason: format!("{blocks} blocks for distance {max_distance}: it takes more blocks than errors, and at most 64"),
+                reason: format!(
+                    "{blocks} blocks for distance {max_distance}: it takes more blocks than errors, and at most 64"
+                ),
             });
         }
         let ranges = equal_blocks(Fingerprint::BITS, blocks);
@@ -140,7 +142,8 @@ impl TableDesign {
         let Some(missed) = self.cover().counter_example(radii, distance) else {
             return Ok(());
         };
-        let places: Vec<String> = missed.iter().map(|&(mask, count)| format!("{count} in the bits {mask:016x}")).collect();
+        let places: Vec<String> =
+            missed.iter().map(|&(mask, count)| format!("{count} in the bits {mask:016x}")).collect();
         let errors: u32 = missed.iter().map(|&(_, count)| count).sum();
         Err(Error::Design {
             reason: format!(
@@ -199,7 +202,14 @@ mod tests {
 
     #[test]
     fn the_designs_of_the_paper_and_their_neighbours() {
-        let rows = [(4, 3, 4, 16, 16), (5, 3, 10, 25, 26), (6, 3, 20, 31, 33), (7, 3, 35, 36, 37), (1, 0, 1, 64, 64), (64, 1, 64, 63, 63)];
+        let rows = [
+            (4, 3, 4, 16, 16),
+            (5, 3, 10, 25, 26),
+            (6, 3, 20, 31, 33),
+            (7, 3, 35, 36, 37),
+            (1, 0, 1, 64, 64),
+            (64, 1, 64, 63, 63),
+        ];
         for (blocks, distance, tables, least, most) in rows {
             let design = TableDesign::choose(blocks, distance).unwrap();
             assert_eq!((design.tables().len(), prefix_bits(&design)), (tables, (least, most)));
@@ -213,7 +223,10 @@ mod tests {
                 let Ok(design) = TableDesign::choose(blocks, distance) else { continue };
                 let once = vec![Some(0); design.tables().len()];
                 design.check_radii(&once, distance).unwrap();
-                assert_eq!(design.probes_for(distance).unwrap().total(), if distance == 0 { 1 } else { once.len() as u64 });
+                assert_eq!(
+                    design.probes_for(distance).unwrap().total(),
+                    if distance == 0 { 1 } else { once.len() as u64 }
+                );
                 if blocks < 64 {
                     assert!(design.check_radii(&once, distance + 1).is_err());
                 }
@@ -253,6 +266,10 @@ mod tests {
         assert!(TableDesign::new(one(), 3).is_ok());
         assert!(TableDesign::new(one(), 17).is_err());
         assert!(TableDesign::new(one(), 8).is_err(), "more probes than allowed");
-        assert!(Table::new(&[0..65]).is_err() && Table::new(&[]).is_err() && Table::new(&[0..4, 3..5]).is_err());
+        assert!(
+            Table::new(std::slice::from_ref(&(0..65))).is_err()
+                && Table::new(&[]).is_err()
+                && Table::new(&[0..4, 3..5]).is_err()
+        );
     }
 }

@@ -85,7 +85,8 @@ mod tests {
                         Ok::<_, ()>(())
                     })
                     .unwrap();
-                    let expected: Vec<u64> = (0..1 << bits).filter(|p: &u64| (p ^ prefix).count_ones() <= radius).collect();
+                    let expected: Vec<u64> =
+                        (0..1 << bits).filter(|p: &u64| (p ^ prefix).count_ones() <= radius).collect();
                     assert_eq!(seen, expected);
                     assert_eq!(seen.len() as u64, probes_of_radius(bits, radius));
                 }

@@ -34,7 +34,9 @@ impl Table {
         let prefix_bits = prefix.iter().map(|part| part.end.saturating_sub(part.start)).sum();
         match Permutation::to_front(Fingerprint::BITS, prefix) {
             Some(permutation) if prefix_bits > 0 => Ok(Self { permutation, prefix_bits }),
-            _ => Err(Error::Design { reason: format!("{prefix:?} are not distinct, non-empty ranges of the bits 0..64") }),
+            _ => Err(Error::Design {
+                reason: format!("{prefix:?} are not distinct, non-empty ranges of the bits 0..64"),
+            }),
         }
     }
 

@@ -43,20 +43,17 @@ impl Pool {
         family: &str,
         read_only: bool,
     ) -> Result<Option<Probe<'_>>, rocksdb::Error> {
-        let cursor = match self.idle.pop() {
-            Some(mut cursor) => {
-                // What is open read-only does not change, and RocksDB refuses to refresh it.
-                if !read_only {
-                    cursor.raw_mut().refresh()?;
-                }
-                Some(cursor)
+        let cursor = if let Some(mut cursor) = self.idle.pop() {
+            // What is open read-only does not change, and RocksDB refuses to refresh it.
+            if !read_only {
+                cursor.raw_mut().refresh()?;
             }
-            None => {
-                let mut options = ReadOptions::default();
-                options.set_prefix_same_as_start(true);
-                options.set_auto_readahead_size(false);
-                OwnedIterator::new(database, family, options)
-            }
+            Some(cursor)
+        } else {
+            let mut options = ReadOptions::default();
+            options.set_prefix_same_as_start(true);
+            options.set_auto_readahead_size(false);
+            OwnedIterator::new(database, family, options)
         };
         Ok(cursor.map(|cursor| Probe { cursor: Some(cursor), pool: self }))
     }

@@ -39,7 +39,8 @@ impl Lock {
     /// Locks the store for reading.
     pub(super) fn for_reading(path: &Path) -> Result<Self> {
         let name = path.join(NAME);
-        let file = File::open(&name).or_else(|_| OpenOptions::new().create(true).truncate(false).write(true).open(&name));
+        let file =
+            File::open(&name).or_else(|_| OpenOptions::new().create(true).truncate(false).write(true).open(&name));
         match file {
             Ok(file) => {
                 Self::locked(path, FileExt::try_lock_shared(&file))?;

@@ -125,7 +125,8 @@ impl Engine {
         let wanted: Vec<String> = families.iter().map(Family::to_string).collect();
         let mut names = existing.clone();
         names.extend(wanted.iter().filter(|name| !existing.contains(name)).cloned());
-        let database = Db::open_cf_descriptors(&options, path, descriptors(&names, &cache, resources)).map_err(storage)?;
+        let database =
+            Db::open_cf_descriptors(&options, path, descriptors(&names, &cache, resources)).map_err(storage)?;
         if database.get(RECORD_KEY).map_err(storage)?.is_some() {
             return Err(Error::AlreadyExists { path: path.to_owned() });
         }
@@ -193,10 +194,9 @@ impl Engine {
     /// Finds a family that a store must have.
     pub(crate) fn family(&self, family: Family) -> Result<FamilyId> {
         let place = self.slots.iter().position(|slot| slot.family == family);
-        place.map(FamilyId).ok_or_else(|| Error::Corrupt {
-            path: self.path.clone(),
-            what: format!("the family {family} is missing"),
-        })
+        place
+            .map(FamilyId)
+            .ok_or_else(|| Error::Corrupt { path: self.path.clone(), what: format!("the family {family} is missing") })
     }
 
     pub(crate) fn get(&self, family: FamilyId, key: &[u8]) -> Result<Option<Vec<u8>>> {
@@ -277,7 +277,12 @@ impl Engine {
     pub(crate) fn disk_bytes(&self) -> Result<u64> {
         let entries = fs::read_dir(&self.path).map_err(|e| errors::io("read", &self.path, e))?;
         // A file may be deleted between the listing and the look at it.
-        Ok(entries.flatten().filter_map(|entry| entry.metadata().ok()).filter(fs::Metadata::is_file).map(|m| m.len()).sum())
+        Ok(entries
+            .flatten()
+            .filter_map(|entry| entry.metadata().ok())
+            .filter(fs::Metadata::is_file)
+            .map(|m| m.len())
+            .sum())
     }
 
     /// Fails on a store that was opened read-only.
@@ -358,7 +363,8 @@ fn cache(resources: &Resources) -> Cache {
 
 /// Every family with its own options: one opened without them would lose its prefix, and matches.
 fn descriptors(names: &[String], cache: &Cache, resources: &Resources) -> Vec<ColumnFamilyDescriptor> {
-    let describe = |name: &String| ColumnFamilyDescriptor::new(name, options::family(name.parse().ok(), cache, resources));
+    let describe =
+        |name: &String| ColumnFamilyDescriptor::new(name, options::family(name.parse().ok(), cache, resources));
     names.iter().map(describe).collect()
 }
 

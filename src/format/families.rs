@@ -56,7 +56,9 @@ impl FromStr for Family {
         let mut parts = name.split('.');
         let kind = parts.next().ok_or(())?;
         let mut number = || parts.next().and_then(|part| part.parse::<u64>().ok());
-        let small = |value: Option<u64>, most: u64| value.filter(|v| (1..=most).contains(v)).and_then(|v| usize::try_from(v).ok());
+        let small = |value: Option<u64>, most: u64| {
+            value.filter(|v| (1..=most).contains(v)).and_then(|v| usize::try_from(v).ok())
+        };
         let family = match kind.strip_prefix("table") {
             _ if kind == "documents" => Some(Self::Documents),
             _ if kind == "holders" => small(number(), 64).map(|identity_bytes| Self::Holders { identity_bytes }),
@@ -88,7 +90,19 @@ mod tests {
 
     #[test]
     fn other_names_are_no_families() {
-        for name in ["", "default", "documents.1", "holders", "holders.0", "holders.08", "table0.2.0", "table00.2", "table00.2.0.1", "tables", "table00.-2.0"] {
+        for name in [
+            "",
+            "default",
+            "documents.1",
+            "holders",
+            "holders.0",
+            "holders.08",
+            "table0.2.0",
+            "table00.2",
+            "table00.2.0.1",
+            "tables",
+            "table00.-2.0",
+        ] {
             assert_eq!(name.parse::<Family>(), Err(()), "{name}");
         }
     }

@@ -71,7 +71,11 @@ impl TableKeys {
     pub(crate) fn decode(self, key: &[u8]) -> Decoded<u64> {
         let (head_bytes, rest_bytes) = (self.head_bytes(), self.rest_bytes());
         if key.len() != head_bytes + rest_bytes {
-            return Err(Malformed(format!("a table key has {} bytes instead of {}", key.len(), head_bytes + rest_bytes)));
+            return Err(Malformed(format!(
+                "a table key has {} bytes instead of {}",
+                key.len(),
+                head_bytes + rest_bytes
+            )));
         }
         let mut wide = [0; 8];
         wide[..head_bytes].copy_from_slice(&key[..head_bytes]);
@@ -113,7 +117,8 @@ pub(crate) struct DocumentValue<'a> {
 }
 
 pub(crate) fn decode_document(value: &[u8], sketch_bytes: usize) -> Decoded<DocumentValue<'_>> {
-    let short = || Malformed(format!("a document value has {} bytes, at least {} are needed", value.len(), sketch_bytes + 8));
+    let short =
+        || Malformed(format!("a document value has {} bytes, at least {} are needed", value.len(), sketch_bytes + 8));
     let (sketch, rest) = value.split_at_checked(sketch_bytes).ok_or_else(short)?;
     let (time, payload) = rest.split_first_chunk::<8>().ok_or_else(short)?;
     Ok(DocumentValue { sketch, stored_at_millis: u64::from_be_bytes(*time), payload })
@@ -127,7 +132,10 @@ mod tests {
     fn the_worked_example_of_the_specification() {
         let spec = include_str!("../../docs/format.md");
         let row = |name: &str| {
-            let line = spec.lines().find(|line| line.starts_with(&format!("| {name} |"))).unwrap_or_else(|| panic!("no row {name}"));
+            let line = spec
+                .lines()
+                .find(|line| line.starts_with(&format!("| {name} |")))
+                .unwrap_or_else(|| panic!("no row {name}"));
             let hex = line.split('|').nth(2).unwrap().trim().trim_matches('`').replace(' ', "");
             (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect::<Vec<u8>>()
         };

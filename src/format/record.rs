@@ -97,7 +97,11 @@ impl StoreRecord {
             sketch: self.sketch.clone(),
             design: Design::Tables { max_distance: self.design.max_distance(), tables: tables.collect() },
             admission_distance: self.admission_distance,
-            analyser: self.analyser.clone().map(|a| Analyser { name: a.name, version: a.version, parameters: a.parameters }),
+            analyser: self.analyser.clone().map(|a| Analyser {
+                name: a.name,
+                version: a.version,
+                parameters: a.parameters,
+            }),
             generation: self.generation,
             created_at_millis: self.created_at_millis,
             settings: self.settings.clone(),
@@ -118,7 +122,8 @@ impl StoreRecord {
             return Err(RecordError::Version(version));
         }
         let malformed = |what: String| RecordError::Malformed(Malformed(what));
-        let (length, _) = rest.split_first_chunk::<4>().ok_or_else(|| malformed("the store record is cut short".into()))?;
+        let (length, _) =
+            rest.split_first_chunk::<4>().ok_or_else(|| malformed("the store record is cut short".into()))?;
         let length = u32::from_be_bytes(*length) as usize;
         if length > MAX_PAYLOAD_BYTES || bytes.len() != HEADER_BYTES + length + CHECKSUM_BYTES {
             return Err(malformed(format!("the store record has {} bytes and says {length}", bytes.len())));
@@ -127,7 +132,8 @@ impl StoreRecord {
         if checksum(body).to_be_bytes() != sum {
             return Err(malformed("the checksum of the store record is wrong".into()));
         }
-        let payload: Payload = decode_whole(&body[HEADER_BYTES..]).map_err(|e| malformed(format!("the store record cannot be decoded ({e})")))?;
+        let payload: Payload = decode_whole(&body[HEADER_BYTES..])
+            .map_err(|e| malformed(format!("the store record cannot be decoded ({e})")))?;
         Self::from_payload(payload).map_err(malformed)
     }
 
@@ -135,15 +141,21 @@ impl StoreRecord {
         let Design::Tables { max_distance, tables } = payload.design;
         let tables = tables.into_iter().map(|table| {
             let parts: Vec<_> = table.parts.iter().map(|&(start, end)| u32::from(start)..u32::from(end)).collect();
-            Table::from_parts(&parts, u32::from(table.prefix_bits))
-                .ok_or_else(|| format!("the store record has a table of {} prefix bits that permutes {parts:?}", table.prefix_bits))
+            Table::from_parts(&parts, u32::from(table.prefix_bits)).ok_or_else(|| {
+                format!("the store record has a table of {} prefix bits that permutes {parts:?}", table.prefix_bits)
+            })
         });
-        let design = TableDesign::new(tables.collect::<Result<_, _>>()?, max_distance).map_err(|e| format!("the store record: {e}"))?;
+        let design = TableDesign::new(tables.collect::<Result<_, _>>()?, max_distance)
+            .map_err(|e| format!("the store record: {e}"))?;
         Ok(Self {
             sketch: payload.sketch,
             design,
             admission_distance: payload.admission_distance,
-            analyser: payload.analyser.map(|a| AnalyserDescription { name: a.name, version: a.version, parameters: a.parameters }),
+            analyser: payload.analyser.map(|a| AnalyserDescription {
+                name: a.name,
+                version: a.version,
+                parameters: a.parameters,
+            }),
             generation: payload.generation,
             created_at_millis: payload.created_at_millis,
             settings: payload.settings,
@@ -166,7 +178,11 @@ mod tests {
             sketch: "simhash64".into(),
             design: TableDesign::choose(5, 3).unwrap(),
             admission_distance: 12,
-            analyser: Some(AnalyserDescription { name: "words".into(), version: 1, parameters: vec![("shingle-tokens".into(), "2".into())] }),
+            analyser: Some(AnalyserDescription {
+                name: "words".into(),
+                version: 1,
+                parameters: vec![("shingle-tokens".into(), "2".into())],
+            }),
             generation: 3,
             created_at_millis: 1_700_000_000_000,
             settings: vec![("retention-seconds".into(), "86400".into())],

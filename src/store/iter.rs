@@ -54,6 +54,7 @@ impl<S> std::fmt::Debug for Documents<S> {
 pub(super) fn decode<S: Sketch>(path: &Path, id: &[u8], value: &[u8]) -> Result<Document<S>> {
     let corrupt = |e: Malformed| -> Error { malformed(path, e) };
     let value = decode_document(value, S::BYTES).map_err(corrupt)?;
-    let sketch = S::decode(value.sketch).ok_or_else(|| corrupt(Malformed("a stored sketch has another length".into())))?;
+    let sketch =
+        S::decode(value.sketch).ok_or_else(|| corrupt(Malformed("a stored sketch has another length".into())))?;
     Ok(Document { id: id.to_owned(), sketch, stored_at: time_of(value.stored_at_millis) })
 }

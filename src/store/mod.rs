@@ -133,7 +133,8 @@ impl<S: Sketch> Store<S> {
         let holders = engine.family(Family::Holders { identity_bytes: S::IDENTITY_BYTES })?;
         let index = S::Index::open(&engine, &record)?;
         let (replacements, clock) = (Replacements::default(), Clock::default());
-        let shared = Shared { engine, record, documents, holders, index, simhash, writers: Mutex::new(()), replacements, clock };
+        let shared =
+            Shared { engine, record, documents, holders, index, simhash, writers: Mutex::new(()), replacements, clock };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -205,6 +206,7 @@ impl<S: Sketch> Store<S> {
     ///
     /// # Errors
     /// What the system reports; the iterator itself ends with the first error that it yields.
+    #[expect(clippy::iter_not_returning_iterator, reason = "opening the iterator can fail")]
     pub fn iter(&self) -> Result<Documents<S>> {
         let shared = &self.shared;
         Ok(Documents::new(shared.engine.scan(shared.documents)?, shared.engine.path()))
@@ -297,7 +299,12 @@ impl Store<Fingerprint> {
     ///
     /// # Errors
     /// Those of [`Store::check_and_insert`] and [`Store::fingerprint`].
-    pub fn check_and_insert_text(&self, id: impl AsRef<[u8]>, text: &str, max_distance: u32) -> Result<Option<Admission>> {
+    pub fn check_and_insert_text(
+        &self,
+        id: impl AsRef<[u8]>,
+        text: &str,
+        max_distance: u32,
+    ) -> Result<Option<Admission>> {
         let fingerprint = self.fingerprint(text)?;
         fingerprint.map(|fingerprint| self.check_and_insert(id, &fingerprint, max_distance)).transpose()
     }
@@ -320,7 +327,10 @@ impl<S: Sketch> Clone for Store<S> {
 
 impl<S: Sketch> fmt::Debug for Store<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("path", &self.path()).field("design", &self.design().to_string()).finish_non_exhaustive()
+        f.debug_struct("Store")
+            .field("path", &self.path())
+            .field("design", &self.design().to_string())
+            .finish_non_exhaustive()
     }
 }
 

@@ -5,9 +5,9 @@ use std::path::Path;
 use super::options::{Options, Text};
 use super::sketch::Sketch;
 use crate::engine::{Engine, Found, malformed};
+use crate::format::VERSION;
 use crate::format::families::Family;
 use crate::format::record::{RecordError, StoreRecord};
-use crate::format::VERSION;
 use crate::{Analyser, Error, Result, Simhash, TableDesign};
 
 /// The largest distance by which a new store admits documents.
@@ -53,7 +53,8 @@ pub(super) fn open<S: Sketch>(path: &Path, options: &Options, read_only: bool) -
         RecordError::Version(found) => Error::Format { path: path.to_owned(), found, supported: VERSION },
         RecordError::Malformed(e) => malformed(path, e),
     })?;
-    let mismatch = |what, found: String, expected: String| Error::Mismatch { path: path.to_owned(), what, found, expected };
+    let mismatch =
+        |what, found: String, expected: String| Error::Mismatch { path: path.to_owned(), what, found, expected };
     if record.sketch != S::KIND {
         return Err(mismatch("sketches of the kind", record.sketch, S::KIND.to_owned()));
     }
@@ -63,7 +64,11 @@ pub(super) fn open<S: Sketch>(path: &Path, options: &Options, read_only: bool) -
     let analyser = match (&options.text, &record.analyser) {
         (Text::None, _) | (Text::Stored, None) => None,
         (Text::Stored, Some(stored)) => Some(Analyser::from_description(stored).ok_or_else(|| {
-            mismatch("the analyser", stored.to_string(), format!("one of this build, which has {}", Analyser::default()))
+            mismatch(
+                "the analyser",
+                stored.to_string(),
+                format!("one of this build, which has {}", Analyser::default()),
+            )
         })?),
         (Text::Analyser(expected), Some(stored)) if expected.describe() == *stored => Some(expected.clone()),
         (Text::Analyser(expected), stored) => {

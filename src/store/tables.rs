@@ -14,7 +14,7 @@ use crate::{Fingerprint, Probes, Result, Table, TableDesign};
 /// The tables of the current generation.
 pub struct Tables {
     design: TableDesign,
-    tables: Vec<(FamilyId, TableKeys)>,
+    families: Vec<(FamilyId, TableKeys)>,
     /// The probes for each distance, found when it is first asked for; `None` where a scan is due.
     probes: [OnceLock<Option<Probes>>; TableDesign::MAX_DISTANCE as usize + 1],
 }
@@ -25,7 +25,7 @@ impl Tables {
     }
 
     fn entries(&self) -> impl Iterator<Item = (&Table, FamilyId, TableKeys)> {
-        self.design.tables().iter().zip(&self.tables).map(|(table, &(family, keys))| (table, family, keys))
+        self.design.tables().iter().zip(&self.families).map(|(table, &(family, keys))| (table, family, keys))
     }
 
     /// Reads every entry of the first table.
@@ -66,16 +66,18 @@ impl Index<Fingerprint> for Tables {
             let family = Family::Table { index, head_bytes: keys.head_bytes(), generation: record.generation };
             Ok((engine.family(family)?, keys))
         });
-        let tables = tables.collect::<Result<_>>()?;
-        Ok(Self { design: record.design.clone(), tables, probes: [const { OnceLock::new() }; _] })
+        let families = tables.collect::<Result<_>>()?;
+        Ok(Self { design: record.design.clone(), families, probes: [const { OnceLock::new() }; _] })
     }
 
     fn put(&self, batch: &mut Batch<'_>, sketch: &Fingerprint) -> Result<()> {
-        self.entries().try_for_each(|(table, family, keys)| batch.put(family, keys.encode(table.permute(*sketch)).as_ref(), &[]))
+        self.entries()
+            .try_for_each(|(table, family, keys)| batch.put(family, keys.encode(table.permute(*sketch)).as_ref(), &[]))
     }
 
     fn delete(&self, batch: &mut Batch<'_>, sketch: &Fingerprint) -> Result<()> {
-        self.entries().try_for_each(|(table, family, keys)| batch.delete(family, keys.encode(table.permute(*sketch)).as_ref()))
+        self.entries()
+            .try_for_each(|(table, family, keys)| batch.delete(family, keys.encode(table.permute(*sketch)).as_ref()))
     }
 
     fn near(

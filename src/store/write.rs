@@ -20,7 +20,12 @@ pub(super) fn insert<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S) -> Res
     Ok(old)
 }
 
-pub(super) fn check_and_insert<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S, max_distance: u32) -> Result<Admission> {
+pub(super) fn check_and_insert<S: Sketch>(
+    store: &Shared<S>,
+    id: &[u8],
+    sketch: &S,
+    max_distance: u32,
+) -> Result<Admission> {
     if let Some(nearest) = nearest(store, sketch, max_distance)? {
         return Ok(Admission::Duplicate(nearest));
     }

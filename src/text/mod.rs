@@ -85,11 +85,8 @@ impl Analyser {
     /// features.
     #[must_use]
     pub(crate) fn describe(&self) -> AnalyserDescription {
-        let (normalization, case_folding, properties) = (
-            unicode_normalization::UNICODE_VERSION,
-            caseless::UNICODE_VERSION,
-            unicode_properties::UNICODE_VERSION,
-        );
+        let (normalization, case_folding, properties) =
+            (unicode_normalization::UNICODE_VERSION, caseless::UNICODE_VERSION, unicode_properties::UNICODE_VERSION);
         let unicode = [
             ("unicode-normalization", triple(normalization)),
             ("unicode-case-folding", triple(case_folding)),
@@ -201,7 +198,21 @@ mod tests {
 
     #[test]
     fn texts_without_features_have_none() {
-        for text in ["", " ", "\n\t", "!?", "...", "— «»", "\u{feff}", "\u{200b}", "\u{ad}", "\u{301}", "_", "+-*/", "😶\u{fe0f}".strip_prefix('😶').unwrap()] {
+        for text in [
+            "",
+            " ",
+            "\n\t",
+            "!?",
+            "...",
+            "— «»",
+            "\u{feff}",
+            "\u{200b}",
+            "\u{ad}",
+            "\u{301}",
+            "_",
+            "+-*/",
+            "😶\u{fe0f}".strip_prefix('😶').unwrap(),
+        ] {
             assert_eq!(shingles(2, text), [""; 0], "{text:?}");
         }
     }

@@ -76,7 +76,13 @@ impl BruteForce {
 }
 
 /// Asks the store and brute force, and compares every match.
-pub(crate) fn assert_same(store: &SimhashStore, truth: &BruteForce, query: Fingerprint, max_distance: u32, state: &str) {
+pub(crate) fn assert_same(
+    store: &SimhashStore,
+    truth: &BruteForce,
+    query: Fingerprint,
+    max_distance: u32,
+    state: &str,
+) {
     let answer: Vec<(u32, Vec<u8>)> =
         store.query(&query, max_distance).unwrap().into_iter().map(|found| (found.distance, found.id)).collect();
     assert_eq!(answer, truth.near(query, max_distance), "{state}: {query} within {max_distance}, {}", store.design());
@@ -84,10 +90,8 @@ pub(crate) fn assert_same(store: &SimhashStore, truth: &BruteForce, query: Finge
 
 /// A folder of the real data sets, or `None` with a message where it is absent.
 pub(crate) fn data(set: &str) -> Option<PathBuf> {
-    let shared = std::env::var_os("NEARSTONE_TEST_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-        PathBuf::from,
-    );
+    let shared = std::env::var_os("NEARSTONE_TEST_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
     let folder = shared.join(set);
     if folder.is_dir() {
         return Some(folder);

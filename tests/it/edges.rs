@@ -38,7 +38,19 @@ fn the_maximum_distance_is_inclusive_for_every_place_of_the_errors() {
 /// Values at the edges of the key space: 0, all ones, all-ones prefixes, single bits, halves.
 #[test]
 fn values_at_the_edges_of_the_key_space() {
-    let mut edges = vec![0, u64::MAX, 1, 1 << 63, u64::MAX - 1, u64::MAX >> 1, 0xffff_ffff, !0xffff_ffff, i64::MAX as u64, 1 << 31, 1 << 32];
+    let mut edges = vec![
+        0,
+        u64::MAX,
+        1,
+        1 << 63,
+        u64::MAX - 1,
+        u64::MAX >> 1,
+        0xffff_ffff,
+        !0xffff_ffff,
+        i64::MAX as u64,
+        1 << 31,
+        1 << 32,
+    ];
     edges.extend([16, 25, 26, 28, 31, 32, 33].map(|bits| u64::MAX << (64 - bits)));
     for design in designs() {
         let scratch = Scratch::new();
@@ -159,7 +171,9 @@ fn a_page_that_is_met_again() {
     let scratch = Scratch::new();
     let store = scratch.create(&TableDesign::default());
     assert!(store.check_and_insert("page", &Fingerprint::new(0), 3).unwrap().is_admitted());
-    let Admission::Duplicate(of) = store.check_and_insert("page", &Fingerprint::new(0b11), 3).unwrap() else { panic!() };
+    let Admission::Duplicate(of) = store.check_and_insert("page", &Fingerprint::new(0b11), 3).unwrap() else {
+        panic!()
+    };
     assert_eq!((of.id.as_slice(), of.distance), (&b"page"[..], 2));
     assert_eq!(store.get("page").unwrap().unwrap().sketch, Fingerprint::new(0));
     assert!(store.check_and_insert("page", &Fingerprint::new(u64::MAX), 3).unwrap().is_admitted());
@@ -224,9 +238,22 @@ fn texts_without_features_are_near_nothing() {
 #[test]
 fn texts_in_every_script_are_told_apart() {
     let texts = [
-        "今天天气很好我们去公园散步", "明天会下雨请带上你的雨伞", "今日はとても良い天気です", "電車が遅れています",
-        "วันนี้อากาศดีมาก", "พรุ่งนี้ฝนจะตก", "الطقس جميل اليوم", "القطار متأخر جدا", "מזג האוויר יפה היום", "הרכבת מאחרת",
-        "आज मौसम बहुत अच्छा है", "ट्रेन देर से आ रही है", "오늘 날씨가 좋아요", "기차가 늦었어요", "😀🎉🚀", "🐢🌧☂",
+        "今天天气很好我们去公园散步",
+        "明天会下雨请带上你的雨伞",
+        "今日はとても良い天気です",
+        "電車が遅れています",
+        "วันนี้อากาศดีมาก",
+        "พรุ่งนี้ฝนจะตก",
+        "الطقس جميل اليوم",
+        "القطار متأخر جدا",
+        "מזג האוויר יפה היום",
+        "הרכבת מאחרת",
+        "आज मौसम बहुत अच्छा है",
+        "ट्रेन देर से आ रही है",
+        "오늘 날씨가 좋아요",
+        "기차가 늦었어요",
+        "😀🎉🚀",
+        "🐢🌧☂",
     ];
     let scratch = Scratch::new();
     let store = scratch.create(&TableDesign::default());

@@ -99,7 +99,10 @@ fn distances_above_the_one_of_the_design() {
 #[test]
 fn prefixes_of_every_length_and_alignment() {
     for prefix_bits in [1, 7, 8, 9, 15, 16, 17, 25, 26, 28, 31, 32, 33, 48, 63, 64] {
-        let tables = vec![Table::new(&[64 - prefix_bits..64]).unwrap(), Table::new(&[0..prefix_bits]).unwrap()];
+        let tables = vec![
+            Table::new(std::slice::from_ref(&(64 - prefix_bits..64))).unwrap(),
+            Table::new(std::slice::from_ref(&(0..prefix_bits))).unwrap(),
+        ];
         let design = TableDesign::new(tables, 0).unwrap();
         check_in_every_state(&design, &[0, 1], u64::from(prefix_bits), 150);
     }

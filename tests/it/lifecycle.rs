@@ -1,1 +1,251 @@
-//! lifecycle
+//! Create, open, close, read-only: what a store is, and what it refuses to be.
+
+use std::fs;
+
+use nearstone::{Analyser, Error, ErrorKind, Fingerprint, Options, SimhashStore, TableDesign};
+
+use crate::common::{Scratch, small};
+
+#[test]
+fn everything_is_there_after_reopening() {
+    let scratch = Scratch::new();
+    let design = TableDesign::choose(5, 3).unwrap();
+    let store = scratch.create(&design);
+    for i in 0..500u64 {
+        store.insert(i.to_be_bytes(), &Fingerprint::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).unwrap();
+    }
+    let before: Vec<_> = store.iter().unwrap().map(Result::unwrap).collect();
+    drop(store);
+    let store = scratch.open();
+    assert_eq!(store.design(), &design);
+    assert_eq!(store.analyser(), Some(&Analyser::default()));
+    assert_eq!(store.iter().unwrap().map(Result::unwrap).collect::<Vec<_>>(), before);
+    let stats = store.stats().unwrap();
+    assert_eq!((stats.approximate_documents, stats.approximate_sketches, stats.tables), (500, 500, 10));
+}
+
+#[test]
+fn a_clone_keeps_the_store_open_and_the_last_one_closes_it() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let clone = store.clone();
+    drop(store);
+    clone.insert("id", &Fingerprint::new(1)).unwrap();
+    assert!(matches!(SimhashStore::open(scratch.path(), &small()), Err(Error::Locked { .. })));
+    drop(clone);
+    scratch.open();
+}
+
+/// An iterator keeps what it reads, and the store open, though the handle is gone.
+#[test]
+fn an_iterator_outlives_its_store() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    store.insert("a", &Fingerprint::new(1)).unwrap();
+    let mut documents = store.iter().unwrap();
+    store.insert("b", &Fingerprint::new(2)).unwrap();
+    drop(store);
+    assert_eq!(documents.next().unwrap().unwrap().id, b"a");
+    assert!(documents.next().is_none(), "it shows the store as it was when it was made");
+    assert!(matches!(SimhashStore::open(scratch.path(), &small()), Err(Error::Locked { .. })));
+    drop(documents);
+    scratch.open();
+}
+
+#[test]
+fn a_second_writer_is_refused_by_the_path() {
+    let scratch = Scratch::new();
+    let _store = scratch.create(&TableDesign::default());
+    for attempt in [
+        SimhashStore::open(scratch.path(), &small()),
+        SimhashStore::open_read_only(scratch.path(), &small()),
+        SimhashStore::open_or_create(scratch.path(), &TableDesign::default(), &small()),
+    ] {
+        let error = attempt.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Locked);
+        assert!(error.to_string().contains(scratch.path().to_str().unwrap()), "{error}");
+    }
+}
+
+#[test]
+fn read_only_reads_and_refuses_to_write() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let value = Fingerprint::new(42);
+    store.insert("id", &value).unwrap();
+    drop(store);
+    let readers = [(); 2].map(|()| SimhashStore::open_read_only(scratch.path(), &small()).unwrap());
+    for reader in &readers {
+        assert!(reader.is_read_only());
+        for _ in 0..3 {
+            assert_eq!(reader.query(&value, 3).unwrap().len(), 1);
+        }
+        assert_eq!(reader.get("id").unwrap().unwrap().sketch, value);
+        assert_eq!(reader.iter().unwrap().count(), 1);
+        reader.stats().unwrap();
+        for error in [
+            reader.insert("x", &value).unwrap_err(),
+            reader.check_and_insert("x", &value, 3).unwrap_err(),
+            reader.delete("id").unwrap_err(),
+            reader.flush().unwrap_err(),
+            reader.compact().unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::ReadOnly);
+        }
+    }
+    assert!(
+        matches!(SimhashStore::open(scratch.path(), &small()), Err(Error::Locked { .. })),
+        "readers keep writers out"
+    );
+    drop(readers);
+    scratch.open().insert("y", &value).unwrap();
+}
+
+#[test]
+fn what_is_missing_is_not_created_by_opening() {
+    let scratch = Scratch::new();
+    for attempt in
+        [SimhashStore::open(scratch.path(), &small()), SimhashStore::open_read_only(scratch.path(), &small())]
+    {
+        assert!(matches!(attempt, Err(Error::NotFound { .. })));
+        assert!(!scratch.path().exists());
+    }
+}
+
+#[test]
+fn what_is_something_else_is_left_alone() {
+    let scratch = Scratch::new();
+    let design = TableDesign::default();
+    let attempts = |path: &std::path::Path| {
+        [
+            SimhashStore::create(path, &design, &small()).unwrap_err(),
+            SimhashStore::open(path, &small()).unwrap_err(),
+            SimhashStore::open_read_only(path, &small()).unwrap_err(),
+            SimhashStore::open_or_create(path, &design, &small()).unwrap_err(),
+        ]
+    };
+    let file = scratch.dir.path().join("file");
+    fs::write(&file, "text").unwrap();
+    let folder = scratch.dir.path().join("folder");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("notes.txt"), "text").unwrap();
+    for path in [&file, &folder] {
+        for error in attempts(path) {
+            assert!(matches!(error, Error::NotAStore { .. }), "{error}");
+        }
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+}
+
+#[test]
+fn creating_twice_is_refused_and_harms_nothing() {
+    let scratch = Scratch::new();
+    let design = TableDesign::default();
+    let store = scratch.create(&design);
+    store.insert("id", &Fingerprint::new(1)).unwrap();
+    drop(store);
+    let error = SimhashStore::create(scratch.path(), &TableDesign::choose(5, 3).unwrap(), &small()).unwrap_err();
+    assert!(matches!(error, Error::AlreadyExists { .. }), "{error}");
+    let store = scratch.open();
+    assert_eq!((store.design(), store.iter().unwrap().count()), (&design, 1));
+}
+
+#[test]
+fn an_empty_directory_becomes_a_store() {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path()).unwrap();
+    assert!(matches!(SimhashStore::open(scratch.path(), &small()), Err(Error::NotFound { .. })));
+    scratch.create(&TableDesign::default());
+    let deep = scratch.dir.path().join("a/b/c");
+    SimhashStore::create(&deep, &TableDesign::default(), &small()).unwrap();
+}
+
+/// A creation that was killed at any point is no store, and is created again, with another design too.
+#[test]
+fn an_interrupted_creation_is_begun_anew() {
+    let scratch = Scratch::new();
+    let design = TableDesign::choose(5, 3).unwrap();
+    // Just begun: the lock file alone.
+    fs::create_dir(scratch.path()).unwrap();
+    fs::write(scratch.path().join("NEARSTONE-LOCK"), "").unwrap();
+    assert!(matches!(SimhashStore::open(scratch.path(), &small()), Err(Error::NotFound { .. })));
+    drop(SimhashStore::open_or_create(scratch.path(), &design, &small()).unwrap());
+    // Nearly done: all families, but no store record. RocksDB's own tools could have deleted it.
+    let lists = |path: &std::path::Path| {
+        fs::read_dir(path).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    let logs: Vec<String> = lists(&scratch.path()).into_iter().filter(|name| name.ends_with(".log")).collect();
+    assert!(!logs.is_empty());
+    for log in logs {
+        fs::remove_file(scratch.path().join(log)).unwrap();
+    }
+    if let Err(error) = SimhashStore::open(scratch.path(), &small()) {
+        assert!(matches!(error, Error::NotFound { .. } | Error::Corrupt { .. }), "{error}");
+    }
+}
+
+#[test]
+fn open_or_create_creates_once_and_then_checks() {
+    let scratch = Scratch::new();
+    let design = TableDesign::default();
+    let store = SimhashStore::open_or_create(scratch.path(), &design, &small()).unwrap();
+    store.insert("id", &Fingerprint::new(1)).unwrap();
+    drop(store);
+    assert_eq!(SimhashStore::open_or_create(scratch.path(), &design, &small()).unwrap().iter().unwrap().count(), 1);
+    let other = TableDesign::choose(5, 3).unwrap();
+    let error = SimhashStore::open_or_create(scratch.path(), &other, &small()).unwrap_err().to_string();
+    assert!(
+        error.contains("4 tables of 16 bits for distance 3") && error.contains("10 tables of 25-26 bits"),
+        "{error}"
+    );
+}
+
+#[test]
+fn another_analyser_is_refused_with_both_names() {
+    let scratch = Scratch::new();
+    SimhashStore::create(scratch.path(), &TableDesign::default(), &small().analyser(Analyser::new(3))).unwrap();
+    let open = |options: Options| SimhashStore::open(scratch.path(), &options);
+    assert_eq!(open(small()).unwrap().analyser(), Some(&Analyser::new(3)));
+    assert_eq!(open(small().analyser(Analyser::new(3))).unwrap().analyser(), Some(&Analyser::new(3)));
+    let error = open(small().analyser(Analyser::new(2))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    let text = error.to_string();
+    assert!(
+        text.contains("shingle-tokens=3") && text.contains("shingle-tokens=2") && text.contains("unicode-"),
+        "{text}"
+    );
+    let error = SimhashStore::open_or_create(scratch.path(), &TableDesign::default(), &small()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Mismatch, "the default analyser is another one");
+}
+
+#[test]
+fn a_store_of_sketches_takes_no_texts() {
+    let scratch = Scratch::new();
+    let sketches = SimhashStore::create(scratch.path(), &TableDesign::default(), &small().sketches_only()).unwrap();
+    assert_eq!(sketches.analyser(), None);
+    sketches.insert("id", &Fingerprint::new(1)).unwrap();
+    for error in [
+        sketches.check_and_insert_text("id", "text", 3).map(|_| ()).unwrap_err(),
+        sketches.query_text("text", 3).map(|_| ()).unwrap_err(),
+        sketches.fingerprint("text").map(|_| ()).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::NoAnalyser { .. }), "{error}");
+    }
+    drop(sketches);
+    assert_eq!(SimhashStore::open(scratch.path(), &small()).unwrap().analyser(), None);
+    assert!(SimhashStore::open(scratch.path(), &small().analyser(Analyser::default())).is_err());
+}
+
+#[test]
+fn times_do_not_go_back() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let begun = std::time::SystemTime::now() - std::time::Duration::from_millis(1);
+    let mut last = begun;
+    for i in 0..100u64 {
+        store.insert(i.to_be_bytes(), &Fingerprint::new(i)).unwrap();
+        let stored_at = store.get(i.to_be_bytes()).unwrap().unwrap().stored_at;
+        assert!(stored_at >= last);
+        last = stored_at;
+    }
+}

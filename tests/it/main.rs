@@ -1,7 +1,9 @@
 //! Integration tests of the library and the command-line program: one binary, a module per theme.
 
+mod cli;
 mod common;
 mod corruption;
+mod crash;
 mod edges;
 mod exact;
 mod lifecycle;

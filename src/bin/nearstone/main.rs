@@ -1,2 +1,39 @@
-//! The command-line program.
-fn main() {}
+//! The command-line program: data on the standard output, prose on the standard error.
+
+mod args;
+mod cmd;
+mod failure;
+mod output;
+mod pipeline;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use failure::Outcome;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let outcome = match args.command {
+        Command::Dedup(args) => cmd::dedup::run(&args),
+        Command::Create(args) => cmd::create::run(&args),
+        Command::Add(args) => cmd::add::run(&args),
+        Command::Query(args) => cmd::query::run(&args),
+        Command::Get(args) => cmd::get::run(&args),
+        Command::Delete(args) => cmd::delete::run(&args),
+        Command::Stats(args) => cmd::stats::run(&args),
+        Command::Completions { shell } => cmd::shell::completions(shell),
+        Command::Man => cmd::shell::man(),
+    };
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::No) => ExitCode::from(failure::NO),
+        Err(e) if failure::is_broken_pipe(&e) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("nearstone: {e:#}");
+            ExitCode::from(failure::code(&e))
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
+use nearstone::input::{Fields, Format, Inputs};
+use nearstone::{Analyser, Fingerprint, Options, TableDesign};
+
+use crate::failure::Usage;
+
+/// Find near-duplicate documents, and keep what was seen in a store on disk.
+#[derive(Debug, Parser)]
+#[command(
+    name = "nearstone",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+#[command(after_help = "Exit codes: 0 done or found, 1 nothing found, 2 wrong usage, 3 input, output or store failed,
+4 store damaged or made otherwise, 5 store in use by another process.")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Keep the first of each group of near-duplicates.
+    Dedup(Dedup),
+    /// Create an empty store.
+    Create(Create),
+    /// Add documents to a store, near-duplicates too.
+    Add(Add),
+    /// List the stored documents near a text or fingerprint.
+    Query(Query),
+    /// Show a stored document.
+    Get(Get),
+    /// Remove documents from a store.
+    Delete(Delete),
+    /// Show the size of a store.
+    Stats(Stats),
+    /// Print a completion script for a shell.
+    #[command(hide = true)]
+    Completions { shell: clap_complete::Shell },
+    /// Print the manual page.
+    #[command(hide = true)]
+    Man,
+}
+
+const DEDUP_EXAMPLES: &str = "Examples:
+  nearstone dedup pages.jsonl.gz --out kept.jsonl --duplicates duplicates.jsonl
+  nearstone dedup monday.jsonl --store seen --out new.jsonl     # and tomorrow tuesday.jsonl
+  zcat dump.gz | nearstone dedup - --id-field url > kept.jsonl
+  nearstone dedup ~/docs --include '*.txt' --show-groups 10 > kept-paths.txt
+
+Kept records are written as they were and in their order: lines of JSON lines, the path of any other
+file. Records without features (no letter, digit or emoji) are near nothing and are written too.
+A row of --duplicates is {\"id\", \"duplicate_of\", \"distance\"}: the nearest kept document, and how many
+of the 64 bits of the fingerprints differ.
+
+With --store the run continues a store. A record that the store already holds under the same id from
+an earlier run, near enough, is kept again: a run that was interrupted can be repeated.";
+
+/// Keep the first of each group of near-duplicates.
+///
+/// Reads JSON lines, text files and folders of them, plain or compressed with gzip or zstd, and drops
+/// every document that is within --max-distance bits of one that was kept before.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = DEDUP_EXAMPLES, after_help = "See --help for examples.")]
+pub(crate) struct Dedup {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Keep what was seen in this store, created if need be [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+    /// Where a temporary store goes [default: the system's]
+    #[arg(long, value_name = "DIR", conflicts_with = "store")]
+    pub(crate) temp_dir: Option<PathBuf>,
+    /// How many of the 64 bits may differ, inclusive: 0 to 12
+    #[arg(long, value_name = "BITS", default_value_t = 3)]
+    pub(crate) max_distance: u32,
+    /// Write kept records here, - for the standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub(crate) out: PathBuf,
+    /// Write a JSON line for each duplicate here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) duplicates: Option<PathBuf>,
+    /// Show the N largest groups at the end
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) show_groups: usize,
+    #[command(flatten)]
+    pub(crate) analysis: Analysis,
+}
+
+/// Create an empty store.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  nearstone create seen --blocks 5 --max-distance 3     # 10 tables")]
+pub(crate) struct Create {
+    /// A new or empty directory
+    pub(crate) store: PathBuf,
+    /// The distance in bits that the tables are meant for, inclusive
+    #[arg(long, value_name = "BITS", default_value_t = 3)]
+    pub(crate) max_distance: u32,
+    /// Cut the 64 bits into this many blocks; one table for each choice of BLOCKS - BITS of them
+    /// [default: BITS + 1]
+    #[arg(long)]
+    pub(crate) blocks: Option<u32>,
+    #[command(flatten)]
+    pub(crate) analysis: Analysis,
+}
+
+/// Add documents to a store, near-duplicates too.
+///
+/// A document whose id is stored already takes the place of the stored one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  nearstone add seen pages.jsonl.zst --id-field url")]
+pub(crate) struct Add {
+    /// The store
+    pub(crate) store: PathBuf,
+    #[command(flatten)]
+    pub(crate) input: Input,
+}
+
+/// List the stored documents near a text or fingerprint, the nearest first.
+///
+/// Prints a JSON line {"id", "distance"} for each. Exit code 1 if there is none.
+#[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("what").required(true), after_help = "Examples:
+  nearstone query seen --text 'All work and no play makes Jack a dull boy'
+  nearstone query seen --file page.txt --max-distance 7
+  nearstone query seen --fingerprint 9f3a61c07be2d514")]
+pub(crate) struct Query {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// A text
+    #[arg(long, group = "what")]
+    pub(crate) text: Option<String>,
+    /// A file that holds a text in UTF-8, - for the standard input
+    #[arg(long, group = "what", value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// A fingerprint of 16 hexadecimal digits
+    #[arg(long, group = "what", value_name = "HEX")]
+    pub(crate) fingerprint: Option<Fingerprint>,
+    /// How many of the 64 bits may differ, inclusive: 0 to 16 [default: the store's]
+    #[arg(long, value_name = "BITS")]
+    pub(crate) max_distance: Option<u32>,
+}
+
+/// Show a stored document as a JSON line.
+///
+/// Exit code 1 if there is none with the id.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Get {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// The id of the document
+    pub(crate) id: String,
+}
+
+/// Remove documents from a store.
+///
+/// Exit code 1 if one of the ids is not stored; the others are removed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Delete {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// The ids of the documents
+    #[arg(required = true)]
+    pub(crate) ids: Vec<String>,
+}
+
+/// Show the size of a store.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Stats {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Count the documents one by one instead of estimating their number
+    #[arg(long)]
+    pub(crate) count: bool,
+}
+
+/// What to read.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Input {
+    /// Files, folders, or - for the standard input
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// What the records are [default: by the name]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<InputFormat>,
+    /// The field with the id, in JSON lines
+    #[arg(long, value_name = "NAME", default_value = "id", conflicts_with = "line_ids")]
+    pub(crate) id_field: String,
+    /// Take FILE:LINE as the id, in JSON lines
+    #[arg(long)]
+    pub(crate) line_ids: bool,
+    /// The field with the text, in JSON lines
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    pub(crate) text_field: String,
+    /// Below folders, read only files whose names match; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include: Vec<String>,
+    /// Report bad records and pass them over, instead of stopping at the first
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+    /// The longest record in bytes, uncompressed
+    #[arg(long, value_name = "BYTES", default_value_t = Inputs::DEFAULT_MAX_RECORD_BYTES)]
+    pub(crate) max_record_bytes: usize,
+    /// Threads that compute fingerprints [default: the number of cores]
+    #[arg(long, short, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// No progress and no summary
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// How texts become features; fixed when a store is created.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Analysis {
+    /// Tokens in a shingle, for a new store [default: 2]
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) shingle: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum InputFormat {
+    /// One JSON object a line
+    Jsonl,
+    /// Each file is one text
+    Text,
+}
+
+impl Input {
+    pub(crate) fn open(&self) -> Result<Inputs, Usage> {
+        let format = match self.format {
+            None => Format::Auto,
+            Some(InputFormat::Jsonl) => Format::JsonLines,
+            Some(InputFormat::Text) => Format::Text,
+        };
+        let inputs = Inputs::new(&self.inputs).format(format).max_record_bytes(self.max_record_bytes);
+        inputs.include(&self.include).map_err(Usage)
+    }
+
+    pub(crate) fn fields(&self) -> Fields {
+        Fields { id: (!self.line_ids).then(|| self.id_field.clone()), text: self.text_field.clone() }
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+    }
+}
+
+impl Analysis {
+    /// The options for a store that is created or continued.
+    pub(crate) fn options(&self) -> Options {
+        let options = Options::new();
+        match self.shingle {
+            Some(tokens) => options.analyser(Analyser::new(tokens)),
+            None => options,
+        }
+    }
+}
+
+impl Create {
+    pub(crate) fn design(&self) -> nearstone::Result<TableDesign> {
+        TableDesign::choose(self.blocks.unwrap_or(self.max_distance.saturating_add(1)), self.max_distance)
+    }
+}

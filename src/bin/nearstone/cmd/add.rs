@@ -1,0 +1,47 @@
+//! `nearstone add`
+
+use nearstone::{Options, Simhash, SimhashStore};
+
+use crate::args::Add;
+use crate::failure::Outcome;
+use crate::pipeline;
+use crate::progress::{Progress, thousands};
+
+pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
+    let inputs = args.input.open()?;
+    let store = SimhashStore::open(&args.store, &Options::new())?;
+    let analyser = store.analyser().ok_or_else(|| nearstone::Error::NoAnalyser { path: args.store.clone() })?;
+    let simhash = Simhash::new(analyser.clone());
+    let progress = Progress::new(&inputs, args.input.quiet);
+    let (mut added, mut replaced, mut without, mut bad) = (0u64, 0u64, 0u64, 0u64);
+    pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |item| {
+        match item {
+            Err(e) if args.input.skip_bad => {
+                bad += 1;
+                progress.line(&format!("nearstone: {e}"));
+            }
+            Err(e) => return Err(e.into()),
+            Ok(item) => match item.fingerprint {
+                None => without += 1,
+                Some(fingerprint) => match store.insert(&item.document.id, &fingerprint)? {
+                    None => added += 1,
+                    Some(_) => replaced += 1,
+                },
+            },
+        }
+        progress.documents(added + replaced + without + bad);
+        Ok(())
+    })?;
+    store.flush()?;
+    progress.finish();
+    if !args.input.quiet {
+        eprintln!(
+            "added {}, replaced {}, without features {}, bad records {}",
+            thousands(added),
+            thousands(replaced),
+            thousands(without),
+            thousands(bad)
+        );
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,19 @@
+//! `nearstone delete`
+
+use nearstone::{Options, SimhashStore};
+
+use crate::args::Delete;
+use crate::failure::Outcome;
+
+pub(crate) fn run(args: &Delete) -> anyhow::Result<Outcome> {
+    let store = SimhashStore::open(&args.store, &Options::new().sketches_only())?;
+    let mut outcome = Outcome::Done;
+    for id in &args.ids {
+        if store.delete(id)?.is_none() {
+            eprintln!("nearstone: no document {id:?}");
+            outcome = Outcome::No;
+        }
+    }
+    store.flush()?;
+    Ok(outcome)
+}

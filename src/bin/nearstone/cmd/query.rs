@@ -1,0 +1,43 @@
+//! `nearstone query`
+
+use std::path::Path;
+
+use anyhow::Context;
+use nearstone::{Options, SimhashStore};
+use serde_json::Map;
+
+use crate::args::Query;
+use crate::failure::Outcome;
+use crate::output;
+
+pub(crate) fn run(args: &Query) -> anyhow::Result<Outcome> {
+    let options = if args.fingerprint.is_some() { Options::new().sketches_only() } else { Options::new() };
+    let store = SimhashStore::open_read_only(&args.store, &options)?;
+    let max_distance = args.max_distance.unwrap_or(store.design().max_distance());
+    let fingerprint = match (args.fingerprint, &args.text, &args.file) {
+        (Some(fingerprint), ..) => Some(fingerprint),
+        (None, Some(text), _) => store.fingerprint(text)?,
+        (None, None, Some(file)) => store.fingerprint(&read(file)?)?,
+        (None, None, None) => unreachable!("one of the three is required"),
+    };
+    let Some(fingerprint) = fingerprint else {
+        eprintln!("nearstone: the text has no features (no letter, digit or emoji), so it is near nothing");
+        return Ok(Outcome::No);
+    };
+    let matches = store.query(&fingerprint, max_distance)?;
+    let mut out = output::create(Path::new("-"))?;
+    for found in &matches {
+        let mut object = Map::new();
+        output::put_id(&mut object, "id", &found.id);
+        object.insert("distance".to_owned(), found.distance.into());
+        output::line(&mut *out, object)?;
+    }
+    out.flush()?;
+    Ok(if matches.is_empty() { Outcome::No } else { Outcome::Done })
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    let text =
+        if file.as_os_str() == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(file) };
+    text.with_context(|| format!("cannot read {} as a text in UTF-8", file.display()))
+}

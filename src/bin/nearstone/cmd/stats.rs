@@ -1,0 +1,45 @@
+//! `nearstone stats`
+
+use std::io::Write;
+
+use nearstone::{Options, SimhashStore};
+use serde_json::json;
+
+use crate::args::Stats;
+use crate::failure::Outcome;
+use crate::progress::{bytes, ratio, thousands};
+
+pub(crate) fn run(args: &Stats) -> anyhow::Result<Outcome> {
+    let store = SimhashStore::open_read_only(&args.store, &Options::new().sketches_only())?;
+    let stats = store.stats()?;
+    let documents = if args.count {
+        store.iter()?.try_fold(0u64, |count, document| document.map(|_| count + 1))?
+    } else {
+        stats.approximate_documents
+    };
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let object = json!({
+            "documents": documents,
+            "documents_are_exact": args.count,
+            "distinct_sketches_estimate": stats.approximate_sketches,
+            "disk_bytes": stats.disk_bytes,
+            "tables": stats.tables,
+            "max_distance": store.design().max_distance(),
+            "generation": stats.generation,
+        });
+        writeln!(out, "{object}")?;
+        return Ok(Outcome::Done);
+    }
+    let about = if args.count { "" } else { "about " };
+    writeln!(out, "documents          {about}{}", thousands(documents))?;
+    writeln!(out, "distinct sketches  about {}", thousands(stats.approximate_sketches))?;
+    writeln!(
+        out,
+        "on disk            {}, {} bytes a document",
+        bytes(stats.disk_bytes),
+        ratio(stats.disk_bytes, documents)
+    )?;
+    writeln!(out, "design             {}", store.design())?;
+    Ok(Outcome::Done)
+}

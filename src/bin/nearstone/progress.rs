@@ -1,0 +1,74 @@
+//! Progress on a terminal, and figures for people.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use nearstone::input::Inputs;
+
+/// A bar of the bytes read, or of the documents done where the size of the input is not known. It is
+/// drawn on the standard error if that is a terminal.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    bytes_read: Arc<AtomicU64>,
+    sized: bool,
+}
+
+impl Progress {
+    pub(crate) fn new(inputs: &Inputs, quiet: bool) -> Self {
+        let total = inputs.total_bytes();
+        let target = if quiet || !std::io::stderr().is_terminal() {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let bar = ProgressBar::with_draw_target(total, target);
+        let style = if total.is_some() {
+            "{bar:30} {bytes}/{total_bytes}  {msg} documents  {elapsed}, {eta} left"
+        } else {
+            "{spinner} {msg} documents  {elapsed}"
+        };
+        bar.set_style(ProgressStyle::with_template(style).expect("the template is a constant"));
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        Self { bar, bytes_read: inputs.bytes_read(), sized: total.is_some() }
+    }
+
+    /// Says how many documents are done; called often, so it does little.
+    pub(crate) fn documents(&self, count: u64) {
+        if count.is_multiple_of(64) && !self.bar.is_hidden() {
+            self.bar.set_message(thousands(count));
+            if self.sized {
+                self.bar.set_position(self.bytes_read.load(Ordering::Relaxed));
+            }
+        }
+    }
+
+    /// Prints a line of prose without tearing the bar.
+    pub(crate) fn line(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("{text}"));
+    }
+
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A number with its thousands set apart.
+pub(crate) fn thousands(number: u64) -> String {
+    indicatif::HumanCount(number).to_string()
+}
+
+/// A number of bytes in powers of 1024.
+pub(crate) fn bytes(number: u64) -> String {
+    indicatif::BinaryBytes(number).to_string()
+}
+
+/// A quotient to one place behind the point, of numbers for which a double is exact enough.
+#[expect(clippy::cast_precision_loss, reason = "it is shown with one place")]
+pub(crate) fn ratio(total: u64, count: u64) -> String {
+    if count == 0 { "0".to_owned() } else { format!("{:.1}", total as f64 / count as f64) }
+}

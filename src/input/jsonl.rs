@@ -1,0 +1,196 @@
+//! A record as a document: its id and its text.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+
+use super::{BadRecord, RawRecord};
+use crate::MAX_ID_BYTES;
+
+/// An id and a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextDocument {
+    /// The id: the field of a JSON line, or the path of a file.
+    pub id: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Where a JSON line has its id and its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// The name of the field with the id, a string or a whole number. `None` takes `FILE:LINE`.
+    pub id: Option<String>,
+    /// The name of the field with the text, a string.
+    pub text: String,
+}
+
+/// `id` and `text`.
+impl Default for Fields {
+    fn default() -> Self {
+        Self { id: Some("id".to_owned()), text: "text".to_owned() }
+    }
+}
+
+impl Fields {
+    /// Makes a document of a record: the fields of a JSON object, or the path and the text of a file.
+    ///
+    /// # Errors
+    /// [`BadRecord`] where the record is not UTF-8 or not a JSON object, has not got the fields, or
+    /// where the id is empty or too long.
+    pub fn parse(&self, record: &RawRecord) -> Result<TextDocument, BadRecord> {
+        let bytes = record.bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&record.bytes);
+        let text = std::str::from_utf8(bytes).map_err(|e| {
+            let reason = format!("the record is not UTF-8 (byte {} of it)", e.valid_up_to() + 1);
+            record.bad(reason, "convert it to UTF-8, or leave it out")
+        })?;
+        let document = if record.line.is_some() { self.parse_line(record, text)? } else { whole_file(record, text)? };
+        if document.id.is_empty() || document.id.len() > MAX_ID_BYTES {
+            let reason = format!("the id has {} bytes instead of 1 to {MAX_ID_BYTES}", document.id.len());
+            return Err(record.bad(reason, "name another field with --id-field, or take --line-ids"));
+        }
+        Ok(document)
+    }
+
+    fn parse_line(&self, record: &RawRecord, line: &str) -> Result<TextDocument, BadRecord> {
+        let mut json = serde_json::Deserializer::from_str(line);
+        let found = Picker(self).deserialize(&mut json).and_then(|found| json.end().map(|()| found)).map_err(|e| {
+            // The position within the line is told by the column; its line is always 1.
+            let reason = e.to_string().replace(" at line 1 column", " at column");
+            record.bad(
+                format!("not a JSON object with a usable id and text ({reason})"),
+                "mend the line, or leave it out",
+            )
+        })?;
+        let missing = |field: &str, flag: &str| {
+            record.bad(format!("there is no field {field:?}"), format!("name the field with {flag}"))
+        };
+        let id = match (&self.id, found.id) {
+            (None, _) => format!("{}:{}", record.file.display(), record.line.unwrap_or(0)),
+            (Some(_), Some(id)) => id,
+            (Some(field), None) => return Err(missing(field, "--id-field, or take --line-ids")),
+        };
+        let text = found.text.ok_or_else(|| missing(&self.text, "--text-field"))?;
+        Ok(TextDocument { id, text })
+    }
+}
+
+fn whole_file(record: &RawRecord, text: &str) -> Result<TextDocument, BadRecord> {
+    let id =
+        record.file.to_str().ok_or_else(|| record.bad("the path is not UTF-8", "rename the file, or leave it out"))?;
+    Ok(TextDocument { id: id.to_owned(), text: text.to_owned() })
+}
+
+#[derive(Default)]
+struct Found {
+    id: Option<String>,
+    text: Option<String>,
+}
+
+/// Takes the two fields out of an object and passes over the others, without keeping them.
+struct Picker<'a>(&'a Fields);
+
+impl<'de> DeserializeSeed<'de> for Picker<'_> {
+    type Value = Found;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Picker<'_> {
+    type Value = Found;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found, A::Error> {
+        let mut found = Found::default();
+        while let Some(field) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            // One field may serve as both.
+            let (is_id, is_text) = (self.0.id.as_deref() == Some(&*field), self.0.text == *field);
+            if !is_id && !is_text {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let value = map.next_value::<serde_json::Value>()?;
+            let text = match value {
+                serde_json::Value::String(text) => text,
+                serde_json::Value::Number(number) if is_id && !number.is_f64() => number.to_string(),
+                other => {
+                    let kind = if is_id { "a string or a whole number" } else { "a string" };
+                    return Err(A::Error::custom(format!("the field {field:?} is {} instead of {kind}", name(&other))));
+                }
+            };
+            if is_text {
+                found.text = Some(text.clone());
+            }
+            if is_id {
+                found.id = Some(text);
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn name(value: &serde_json::Value) -> &'static str {
+    match value {
+        serde_json::Value::Null => "null",
+        serde_json::Value::Bool(_) => "a truth value",
+        serde_json::Value::Number(_) => "a number",
+        serde_json::Value::String(_) => "a string",
+        serde_json::Value::Array(_) => "a list",
+        serde_json::Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn parse(line: &[u8]) -> Result<TextDocument, String> {
+        let record = RawRecord { bytes: line.to_vec(), file: Arc::new("f.jsonl".into()), line: Some(7) };
+        Fields::default().parse(&record).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn ids_are_strings_or_whole_numbers() {
+        let rows: [(&str, &str); 6] = [
+            (r#"{"id": "a", "text": "t"}"#, "a"),
+            (r#"{"id": 18446744073709551615, "text": "t"}"#, "18446744073709551615"),
+            (r#"{"id": -1, "text": "t", "more": {"id": "x"}}"#, "-1"),
+            ("\u{feff}{\"text\": \"t\", \"id\": \"after\"}\r\n", "after"),
+            (r#"{"id": "old", "id": "last", "text": "t"}"#, "last"),
+            (r#"{"\u0069d": "escaped", "text": "t"}"#, "escaped"),
+        ];
+        for (line, id) in rows {
+            let document = parse(line.as_bytes()).unwrap();
+            assert_eq!((document.id.as_str(), document.text.as_str()), (id, "t"), "{line}");
+        }
+    }
+
+    #[test]
+    fn bad_lines_name_the_place_the_reason_and_the_remedy() {
+        let long = format!(r#"{{"id": "{}", "text": "t"}}"#, "x".repeat(MAX_ID_BYTES + 1));
+        let rows: [(&[u8], &str); 12] = [
+            (b"not json", "not a JSON object"),
+            (b"{\"id\": 1, \"text\": \"t\"", "not a JSON object"),
+            (b"[1]", "not a JSON object"),
+            (b"{} {}", "not a JSON object"),
+            (b"{\"id\": 1}", "no field \"text\""),
+            (b"{\"text\": \"t\"}", "no field \"id\""),
+            (b"{\"id\": 1.5, \"text\": \"t\"}", "\"id\" is a number instead of a string or a whole number"),
+            (b"{\"id\": 1, \"text\": null}", "\"text\" is null instead of a string"),
+            (b"{\"id\": 1, \"text\": \"\xff\"}", "not UTF-8"),
+            (b"{\"id\": 1, \"text\": \"\\ud800\"}", "not a JSON object"),
+            (b"{\"id\": \"\", \"text\": \"t\"}", "0 bytes instead of 1 to 1024"),
+            (long.as_bytes(), "1025 bytes instead of 1 to 1024"),
+        ];
+        for (line, reason) in rows {
+            let error = parse(line).unwrap_err();
+            assert!(error.starts_with("f.jsonl:7: ") && error.contains(reason) && !error.contains('\n'), "{error}");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! The command-line program: data on stdout, prose on stderr, exit codes.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use flate2::write::GzEncoder;
+use tempfile::TempDir;
+
+/// A directory with files, and the program run in it.
+struct Shell {
+    dir: TempDir,
+}
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Shell {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.dir.path().join(name)).unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nearstone"));
+        command.args(arguments).current_dir(self.dir.path());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        ran(self.command(arguments).stdin(Stdio::null()).output().unwrap())
+    }
+
+    fn run_with(&self, arguments: &[&str], input: &[u8]) -> Ran {
+        let mut child = self
+            .command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_vec();
+        let writer = std::thread::spawn(move || {
+            let _ = stdin.write_all(&input);
+        });
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        ran(output)
+    }
+}
+
+fn ran(output: Output) -> Ran {
+    Ran {
+        code: output.status.code().expect("not killed"),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+const FOX: &str = "The quick brown fox jumps over the lazy dog and runs into the deep dark forest";
+const CAT: &str = "Seven small grey cats sleep on a warm stone wall beside the old harbour in the sun";
+
+fn line(id: &str, text: &str) -> String {
+    format!("{{\"id\": \"{id}\", \"text\": \"{text}\", \"n\": 1}}\n")
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn dedup_keeps_the_first_of_each_group_unchanged_and_in_order() {
+    let shell = Shell::new();
+    let (one, two, three, four) = (line("a", FOX), line("b", CAT), line("c", &FOX.to_uppercase()), line("d", "..."));
+    shell.file("in.jsonl", format!("{one}\n{two}{three}{four}"));
+    let ran = shell.run(&["dedup", "in.jsonl", "--duplicates", "d.jsonl"]);
+    assert_eq!((ran.code, ran.out), (0, format!("{one}{two}{four}")));
+    assert_eq!(shell.read("d.jsonl"), "{\"distance\":0,\"duplicate_of\":\"a\",\"id\":\"c\"}\n");
+    for figure in ["documents         4", "kept              2", "duplicates        1 (1 with", "without features  1"] {
+        assert!(ran.err.contains(figure), "{figure} in {}", ran.err);
+    }
+    // With a file for what is kept, nothing but prose is printed, and with --quiet not even that.
+    let ran = shell.run(&["dedup", "in.jsonl", "--out", "kept.jsonl", "--quiet"]);
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
+    assert_eq!(shell.read("kept.jsonl"), format!("{one}{two}{four}"));
+    assert_eq!(fs::read_dir(shell.dir.path()).unwrap().count(), 3, "no store is left behind");
+}
+
+#[test]
+fn every_way_to_bring_the_same_lines_gives_the_same_bytes() {
+    let shell = Shell::new();
+    let lines: Vec<String> = (0..2000).map(|i| line(&format!("{i}"), &format!("{FOX} {} {CAT}", i / 3))).collect();
+    let text = lines.concat();
+    let (head, tail) = text.split_at(lines[..700].concat().len());
+    shell.file("plain.jsonl", &text);
+    shell.file("no-end.jsonl", text.trim_end());
+    shell.file("members.jsonl.gz", [gzip(head.as_bytes()), gzip(tail.as_bytes())].concat());
+    shell.file("frames.jsonl.zst", [head, tail].map(|part| zstd::encode_all(part.as_bytes(), 3).unwrap()).concat());
+    shell.file("one.ndjson", head);
+    shell.file("two.ndjson", tail);
+    let expected = shell.run(&["dedup", "plain.jsonl", "--threads", "1"]);
+    assert!(expected.out.lines().count() > 100);
+    for arguments in [
+        &["dedup", "plain.jsonl", "--threads", "2"][..],
+        &["dedup", "plain.jsonl", "--threads", "7"],
+        &["dedup", "no-end.jsonl"],
+        &["dedup", "members.jsonl.gz"],
+        &["dedup", "frames.jsonl.zst"],
+        &["dedup", "one.ndjson", "two.ndjson"],
+    ] {
+        let ran = shell.run(arguments);
+        assert_eq!((ran.code, &ran.out), (0, &expected.out), "{arguments:?}");
+    }
+    for input in [text.as_bytes(), &gzip(text.as_bytes())] {
+        assert_eq!(shell.run_with(&["dedup", "-"], input).out, expected.out);
+    }
+}
+
+#[test]
+fn a_second_file_is_deduplicated_against_the_first() {
+    let shell = Shell::new();
+    shell.file("monday.jsonl", line("a", FOX));
+    shell.file("tuesday.jsonl", line("b", FOX) + &line("c", CAT));
+    assert_eq!(shell.run(&["dedup", "monday.jsonl", "--store", "seen"]).out, line("a", FOX));
+    let tuesday = shell.run(&["dedup", "tuesday.jsonl", "--store", "seen", "--duplicates", "d.jsonl"]);
+    assert_eq!(tuesday.out, line("c", CAT));
+    assert!(shell.read("d.jsonl").contains("\"duplicate_of\":\"a\""));
+    // A run that is repeated gives the same output.
+    let again = shell.run(&["dedup", "tuesday.jsonl", "--store", "seen"]);
+    assert_eq!(again.out, line("c", CAT));
+    assert!(again.err.contains("1 of them stored by an earlier run"), "{}", again.err);
+}
+
+#[test]
+fn an_id_that_comes_twice_in_a_run() {
+    let shell = Shell::new();
+    shell.file("same.jsonl", line("a", FOX) + &line("a", FOX));
+    let ran = shell.run(&["dedup", "same.jsonl", "--duplicates", "d.jsonl"]);
+    assert_eq!((ran.code, ran.out), (0, line("a", FOX)));
+    assert!(shell.read("d.jsonl").contains("\"duplicate_of\":\"a\",\"id\":\"a\""));
+    shell.file("other.jsonl", line("a", FOX) + &line("a", CAT));
+    let ran = shell.run(&["dedup", "other.jsonl"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("other.jsonl:2: the id \"a\" has come before"), "{}", ran.err);
+    let ran = shell.run(&["dedup", "other.jsonl", "--line-ids"]);
+    assert_eq!((ran.code, ran.out), (0, line("a", FOX) + &line("a", CAT)));
+}
+
+#[test]
+fn folders_are_read_in_the_order_of_their_names() {
+    let shell = Shell::new();
+    for (name, text) in
+        [("d/b.txt", FOX), ("d/a/LICENSE", CAT), ("d/z.txt", CAT), ("d/skip.bin", "\0"), ("d/c.txt.gz", "")]
+    {
+        shell.file(name, text);
+    }
+    shell.file("d/c.txt.gz", gzip(FOX.as_bytes()));
+    let ran = shell.run(&["dedup", "d", "--include", "*.txt*", "--include", "LICENSE", "--show-groups", "2"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "d/a/LICENSE\nd/b.txt\n"));
+    assert!(ran.err.contains("1 near-duplicates of d/b.txt\n    d/c.txt.gz"), "{}", ran.err);
+    // What the run writes below the folder is not read.
+    let ran = shell.run(&["dedup", "d", "--include", "*.txt", "--out", "d/kept.txt", "--duplicates", "d/dup.txt"]);
+    assert_eq!((ran.code, shell.read("d/kept.txt").as_str()), (0, "d/b.txt\nd/z.txt\n"), "{}", ran.err);
+}
+
+/// Each kind of bad input: one line that names the file and the line, and exit code 3; with --skip-bad
+/// it is reported, counted and passed over.
+#[test]
+fn bad_input_is_named_and_passed_over_on_request() {
+    let shell = Shell::new();
+    let (good, last) = (line("good", FOX), line("last", CAT));
+    let around = |bad: &[u8]| [good.as_bytes(), bad, b"\n", last.as_bytes()].concat();
+    let long_id = line(&"x".repeat(1025), FOX);
+    let rows: Vec<(&str, Vec<u8>, &str)> = vec![
+        ("json.jsonl", around(b"not json"), "json.jsonl:2: not a JSON object"),
+        ("field.jsonl", around(b"{\"id\": 1}"), "field.jsonl:2: there is no field \"text\""),
+        ("id.jsonl", around(long_id.trim_end().as_bytes()), "id.jsonl:2: the id has 1025 bytes"),
+        ("utf8.jsonl", around(b"{\"id\": \"u\", \"text\": \"\xc3\x28\"}"), "utf8.jsonl:2: the record is not UTF-8"),
+        (
+            "long.jsonl",
+            around(line("l", &"long ".repeat(1000)).trim_end().as_bytes()),
+            "long.jsonl:2: the record is longer",
+        ),
+    ];
+    for (name, content, message) in &rows {
+        shell.file(name, content);
+        let ran = shell.run(&["dedup", name, "--max-record-bytes", "4000"]);
+        assert_eq!(ran.code, 3, "{name}");
+        assert!(ran.err.starts_with("nearstone: ") && ran.err.contains(message), "{}", ran.err);
+        assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+        let ran = shell.run(&["dedup", name, "--max-record-bytes", "4000", "--skip-bad"]);
+        assert_eq!((ran.code, ran.out), (0, format!("{good}{last}")), "{name}");
+        assert!(ran.err.contains(message) && ran.err.contains("bad records       1"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn bad_files_are_named_and_passed_over_on_request() {
+    let shell = Shell::new();
+    let lines: String = (0..3000).map(|i| line(&i.to_string(), &format!("{FOX} {i}{i} {CAT}"))).collect();
+    let whole = gzip(lines.as_bytes());
+    shell.file("cut.jsonl.gz", &whole[..whole.len() / 2]);
+    shell.file("damaged.jsonl.zst", {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
+        encoder.include_checksum(true).unwrap();
+        encoder.write_all(lines.as_bytes()).unwrap();
+        let mut bytes = encoder.finish().unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 8].fill(0xff);
+        bytes
+    });
+    shell.file("empty.jsonl", "");
+    shell.file("empty.txt", "");
+    shell.file("blank.jsonl", "\n \n");
+    shell.file("latin1.txt", b"caf\xe9");
+    fs::create_dir(shell.dir.path().join("nothing")).unwrap();
+    shell.file("good.jsonl", line("good", FOX));
+    for (name, message) in [
+        ("cut.jsonl.gz", "the gzip stream ends too early"),
+        ("damaged.jsonl.zst", "the zstd stream is damaged"),
+        ("empty.jsonl", "empty.jsonl: has no records"),
+        ("empty.txt", "empty.txt: has no records"),
+        ("blank.jsonl", "blank.jsonl: has no records"),
+        ("latin1.txt", "latin1.txt: the record is not UTF-8 (byte 4 of it)"),
+        ("missing.jsonl", "missing.jsonl: cannot be read"),
+        ("nothing", "nothing: no file in this folder is wanted"),
+    ] {
+        let ran = shell.run(&["dedup", name, "good.jsonl", "--out", "out.jsonl"]);
+        assert_eq!(ran.code, 3, "{name}: {}", ran.err);
+        assert!(ran.err.contains(message) && ran.err.lines().count() == 1, "{name}: {}", ran.err);
+        let ran = shell.run(&["dedup", name, "good.jsonl", "--out", "out.jsonl", "--skip-bad"]);
+        assert_eq!(ran.code, 0, "{name}: {}", ran.err);
+        assert!(ran.err.contains(message) && ran.err.contains("bad records       1"), "{name}: {}", ran.err);
+        assert!(shell.read("out.jsonl").ends_with(&line("good", FOX)), "the next file was read");
+    }
+}
+
+#[test]
+fn a_line_of_100_mb_is_refused_in_bounded_memory() {
+    let shell = Shell::new();
+    let mut file = fs::File::create(shell.dir.path().join("huge.jsonl")).unwrap();
+    file.write_all(b"{\"id\": 1, \"text\": \"").unwrap();
+    for _ in 0..100 {
+        file.write_all(&[b'x'; 1 << 20]).unwrap();
+    }
+    file.write_all(format!("\"}}\n{}", line("after", FOX)).as_bytes()).unwrap();
+    drop(file);
+    let ran = shell.run(&["dedup", "huge.jsonl"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("huge.jsonl:1: the record is longer than 67108864 bytes"), "{}", ran.err);
+    assert_eq!(shell.run(&["dedup", "huge.jsonl", "--skip-bad"]).out, line("after", FOX));
+    // And read where that is asked for.
+    assert_eq!(shell.run(&["dedup", "huge.jsonl", "--max-record-bytes", "200000000"]).out.lines().count(), 2);
+}
+
+#[test]
+fn output_over_input_is_refused_and_destroys_nothing() {
+    let shell = Shell::new();
+    shell.file("in.jsonl", line("a", FOX));
+    for arguments in [
+        &["dedup", "in.jsonl", "--out", "in.jsonl"][..],
+        &["dedup", "in.jsonl", "--out", "./in.jsonl"],
+        &["dedup", "in.jsonl", "--duplicates", "in.jsonl"],
+        &["dedup", "in.jsonl", "--out", "x", "--duplicates", "x"],
+    ] {
+        let ran = shell.run(arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.err);
+        assert_eq!(shell.read("in.jsonl"), line("a", FOX));
+    }
+}
+
+#[test]
+fn a_store_from_the_shell() {
+    let shell = Shell::new();
+    shell.file("in.jsonl", line("a", FOX) + &line("b", CAT));
+    let ran = shell.run(&["create", "s", "--blocks", "5"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+    assert!(ran.err.contains("10 tables of 25-26 bits for distance 3"), "{}", ran.err);
+    let ran = shell.run(&["add", "s", "in.jsonl"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.err.contains("added 2, replaced 0"), "{}", ran.err);
+    assert!(shell.run(&["add", "s", "in.jsonl"]).err.contains("added 0, replaced 2"));
+    let ran = shell.run(&["query", "s", "--text", &FOX.to_lowercase()]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "{\"distance\":0,\"id\":\"a\"}\n"));
+    shell.file("cat.txt", CAT);
+    assert_eq!(shell.run(&["query", "s", "--file", "cat.txt"]).out, "{\"distance\":0,\"id\":\"b\"}\n");
+    assert_eq!(shell.run_with(&["query", "s", "--file", "-"], CAT.as_bytes()).out, "{\"distance\":0,\"id\":\"b\"}\n");
+    let get = shell.run(&["get", "s", "a"]);
+    let document: serde_json::Value = serde_json::from_str(&get.out).unwrap();
+    let fingerprint = document["fingerprint"].as_str().unwrap();
+    assert_eq!(
+        shell.run(&["query", "s", "--fingerprint", fingerprint, "--max-distance", "0"]).out,
+        "{\"distance\":0,\"id\":\"a\"}\n"
+    );
+    for arguments in [
+        &["query", "s", "--text", "something else altogether"][..],
+        &["query", "s", "--text", "?!"],
+        &["get", "s", "c"],
+    ] {
+        let ran = shell.run(arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{arguments:?}");
+    }
+    let stats: serde_json::Value = serde_json::from_str(&shell.run(&["stats", "s", "--json", "--count"]).out).unwrap();
+    assert_eq!((stats["documents"].as_u64(), stats["tables"].as_u64()), (Some(2), Some(10)));
+    assert!(shell.run(&["stats", "s"]).out.contains("10 tables"));
+    assert_eq!(shell.run(&["delete", "s", "a", "c"]).code, 1, "c is not there");
+    assert_eq!(shell.run(&["delete", "s", "b"]).code, 0);
+    assert!(shell.run(&["stats", "s", "--count"]).out.contains("documents          0"));
+}
+
+#[test]
+fn exit_codes() {
+    let shell = Shell::new();
+    shell.file("in.jsonl", line("a", FOX));
+    shell.file("file", "text");
+    assert_eq!(shell.run(&["create", "s"]).code, 0);
+    let store =
+        nearstone::SimhashStore::create(shell.dir.path().join("held"), &Default::default(), &Default::default());
+    for (code, arguments) in [
+        (2, &["dedup"][..]),
+        (2, &["dedup", "in.jsonl", "--max-distance", "13"]),
+        (2, &["dedup", "in.jsonl", "--include", "["]),
+        (2, &["create", "t", "--blocks", "3"]),
+        (2, &["query", "s", "--fingerprint", "xyz"]),
+        (2, &["query", "s", "--text", "text", "--max-distance", "17"]),
+        (2, &["query", "s"]),
+        (3, &["create", "s"]),
+        (3, &["add", "missing", "in.jsonl"]),
+        (3, &["dedup", "in.jsonl", "--out", "missing/out"]),
+        (4, &["stats", "file"]),
+        (4, &["dedup", "in.jsonl", "--store", "s", "--shingle", "3"]),
+        (5, &["stats", "held"]),
+        (5, &["dedup", "in.jsonl", "--store", "held"]),
+        (0, &["--help"]),
+        (0, &["dedup", "--help"]),
+        (0, &["--version"]),
+        (0, &["completions", "bash"]),
+        (0, &["man"]),
+    ] {
+        let ran = shell.run(arguments);
+        assert_eq!(ran.code, code, "{arguments:?}: {}", ran.err);
+        if code > 2 {
+            assert!(ran.err.starts_with("nearstone: ") && ran.err.lines().count() == 1, "{}", ran.err);
+        }
+    }
+    drop(store);
+}
+
+/// `head` takes what it needs and goes: that is no failure.
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let shell = Shell::new();
+    let lines: String = (0..20_000).map(|i| line(&i.to_string(), &format!("{i} {FOX} {i}{i}"))).collect();
+    shell.file("in.jsonl", lines);
+    let mut child = shell
+        .command(&["dedup", "in.jsonl", "--max-distance", "0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
+}
