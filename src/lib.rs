@@ -1,6 +1,57 @@
-//! An embedded, persistent near-duplicate store.
+//! An embedded, persistent near-duplicate store: every stored document within k bits, found with a
+//! handful of prefix seeks, larger than RAM.
 //!
-//! wip
+//! A document becomes a [`Fingerprint`], 64 bits of which similar documents share most. A [`Store`] keeps
+//! the fingerprints of very many documents on disk and answers, exactly: which of them differ from this
+//! one in at most k bits? Crawlers ask and store in one step, from many threads:
+//!
+//! ```
+//! use nearstone::{Admission, Options, SimhashStore, TableDesign};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let path = dir.path().join("seen");
+//! let store = SimhashStore::open_or_create(&path, &TableDesign::default(), &Options::default())?;
+//! let pages = [
+//!     ("https://example.org/a", "Breaking: the river has risen by two metres since Monday, and the bridge is closed."),
+//!     ("https://example.org/b", "breaking: the river has risen by two metres since Monday and the bridge is closed"),
+//!     ("https://example.org/c", "The museum of clocks opens its doors again on Sunday, after three years of repairs."),
+//!     ("https://example.org/d", "..."),
+//! ];
+//! let mut admitted = vec![];
+//! for (url, text) in pages {
+//!     match store.check_and_insert_text(url, text, 3)? {
+//!         Some(Admission::Admitted) => admitted.push(url),
+//!         Some(Admission::Duplicate(of)) => println!("{url} is {} bits from {}", of.distance, of.id_lossy()),
+//!         None => println!("{url} has no text"),
+//!     }
+//! }
+//! assert_eq!(admitted, ["https://example.org/a", "https://example.org/c"]);
+//! assert_eq!(store.query_text(pages[1].1, 3)?.unwrap().nearest().unwrap().id_lossy(), pages[0].0);
+//! # Ok::<(), nearstone::Error>(())
+//! ```
+//!
+//! # The types
+//!
+//! | to | use |
+//! |---|---|
+//! | keep documents and find near ones | [`SimhashStore`], which is [`Store`]`<`[`Fingerprint`]`>`, with [`Options`] |
+//! | choose disk against reads | [`TableDesign`], its [`Table`]s and the [`Probes`] of a distance |
+//! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`], [`Stats`], [`QueryStats`] |
+//! | make fingerprints of texts | [`Simhash`] and its [`Analyser`]; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
+//! | read files | [`input`], with the feature `input` |
+//! | handle failures | [`Error`] and its [`ErrorKind`] |
+//!
+//! # What it is not
+//!
+//! Not a server: one process writes to a store, with any number of threads; others read a copy of it.
+//! Not semantic: two texts are near if they share most of their words in order. And a distance of 3 bits
+//! is strict, the texts are practically the same: `docs/design.md` says what simhash finds at which
+//! distance.
+//!
+//! # Features
+//!
+//! `cli` (default) builds the program `nearstone`, and `input` the readers of files, which `cli` turns on.
+//! A library user turns the default features off and gets neither's dependencies.
 
 mod design;
 mod engine;

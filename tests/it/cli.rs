@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use flate2::write::GzEncoder;
+use nearstone::{Options, TableDesign};
 use tempfile::TempDir;
 
 /// A directory with files, and the program run in it.
@@ -255,13 +256,7 @@ fn bad_files_are_named_and_passed_over_on_request() {
 #[test]
 fn a_line_of_100_mb_is_refused_in_bounded_memory() {
     let shell = Shell::new();
-    let mut file = fs::File::create(shell.dir.path().join("huge.jsonl")).unwrap();
-    file.write_all(b"{\"id\": 1, \"text\": \"").unwrap();
-    for _ in 0..100 {
-        file.write_all(&[b'x'; 1 << 20]).unwrap();
-    }
-    file.write_all(format!("\"}}\n{}", line("after", FOX)).as_bytes()).unwrap();
-    drop(file);
+    shell.file("huge.jsonl", line("huge", &"x".repeat(100 << 20)) + &line("after", FOX));
     let ran = shell.run(&["dedup", "huge.jsonl"]);
     assert_eq!(ran.code, 3);
     assert!(ran.err.contains("huge.jsonl:1: the record is longer than 67108864 bytes"), "{}", ran.err);
@@ -332,7 +327,7 @@ fn exit_codes() {
     shell.file("file", "text");
     assert_eq!(shell.run(&["create", "s"]).code, 0);
     let store =
-        nearstone::SimhashStore::create(shell.dir.path().join("held"), &Default::default(), &Default::default());
+        nearstone::SimhashStore::create(shell.dir.path().join("held"), &TableDesign::default(), &Options::default());
     for (code, arguments) in [
         (2, &["dedup"][..]),
         (2, &["dedup", "in.jsonl", "--max-distance", "13"]),

@@ -109,12 +109,11 @@ fn acknowledged_documents_survive_a_killed_process() {
 fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let scratch = Scratch::new();
     let input = scratch.dir.path().join("in.jsonl");
-    let mut lines = String::new();
-    for n in 0..60_000u64 {
+    let lines = (0..60_000u64).map(|n| {
         let text = (0..8).map(|i| (sketch(n * 8 + i).bits() % 99_991).to_string()).collect::<Vec<_>>().join(" ");
-        lines.push_str(&format!("{{\"id\": {n}, \"text\": \"{text}\"}}\n"));
-    }
-    fs::write(&input, lines).unwrap();
+        format!("{{\"id\": {n}, \"text\": \"{text}\"}}\n")
+    });
+    fs::write(&input, lines.collect::<String>()).unwrap();
     let kept = scratch.dir.path().join("kept.jsonl");
     // 2 MiB for each file, and no signal when it is reached but an error.
     let script = format!(

@@ -6,6 +6,7 @@ mod corruption;
 mod crash;
 mod edges;
 mod exact;
+mod golden;
 mod lifecycle;
 mod real_data;
 mod refusals;

@@ -1,0 +1,21 @@
+//! Fingerprints that must never change: other ones would make every store unreadable for its texts.
+
+use nearstone::Simhash;
+
+#[test]
+fn fingerprints_of_texts_in_many_scripts() {
+    let table = include_str!("../data/fingerprints-words-1.tsv");
+    let simhash = Simhash::default();
+    let mut rows = 0;
+    let mut wrong = vec![];
+    for line in table.lines().filter(|line| !line.starts_with('#')) {
+        let (expected, text) = line.split_once('\t').expect("a fingerprint and a text as a JSON string");
+        let text: String = serde_json::from_str(text).unwrap();
+        let found = simhash.fingerprint(&text).map_or_else(|| "none".to_owned(), |f| f.to_string());
+        if found != expected {
+            wrong.push(format!("{found}\t{}", serde_json::to_string(&text).unwrap()));
+        }
+        rows += 1;
+    }
+    assert!(wrong.is_empty() && rows > 20, "{rows} rows, of which these differ:\n{}", wrong.join("\n"));
+}
