@@ -27,7 +27,7 @@
 //! }
 //! assert_eq!(admitted, ["https://example.org/a", "https://example.org/c"]);
 //! assert_eq!(store.query_text(pages[1].1, 3)?.unwrap().nearest().unwrap().id_lossy(), pages[0].0);
-//! # Ok::<(), nearstone::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # The types

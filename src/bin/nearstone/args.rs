@@ -196,7 +196,7 @@ pub(crate) struct Input {
     /// The field with the id, in JSON lines
     #[arg(long, value_name = "NAME", default_value = "id", conflicts_with = "line_ids")]
     pub(crate) id_field: String,
-    /// Take FILE:LINE as the id, in JSON lines
+    /// Take `FILE:LINE` as the id, in JSON lines
     #[arg(long)]
     pub(crate) line_ids: bool,
     /// The field with the text, in JSON lines
