@@ -25,7 +25,7 @@ test: ## run all tests
 demo: ## find the near-duplicate licences and readmes among the sources of the crates in cargo's registry
 	@. scripts/env.sh; out=$$CARGO_TARGET_DIR/demo; mkdir -p "$$out"; \
 	$(CARGO) run --release --bin nearstone -- dedup "$${CARGO_HOME:-$$HOME/.cargo}/registry/src" \
-	    --include 'LICENSE*' --include 'LICENCE*' --include 'COPYING*' --include 'README*' \
+	    --include 'LICENSE*' --include 'LICENCE*' --include 'COPYING*' --include 'README*' --skip-bad \
 	    --out "$$out/kept.txt" --duplicates "$$out/duplicates.jsonl" --show-groups 10; \
 	echo; \
 	echo "kept files:  $$out/kept.txt"; \

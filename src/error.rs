@@ -35,7 +35,7 @@ pub enum Error {
     },
     /// Another process, or another handle of this one, has the store open for writing.
     #[error(
-        "the store at {} is locked by another writer: close it first, or open a checkpoint read-only",
+        "the store at {} is in use elsewhere: close it there first, or work on a copy",
         path.display()
     )]
     Locked {
@@ -56,7 +56,7 @@ pub enum Error {
         supported: u16,
     },
     /// Bytes on disk are not what the format allows.
-    #[error("the store at {} is damaged: {what}; restore a checkpoint, or load its documents again", path.display())]
+    #[error("the store at {} is damaged: {what}; restore a copy, or load its documents again", path.display())]
     Corrupt {
         /// The store that was read.
         path: PathBuf,
@@ -85,7 +85,7 @@ pub enum Error {
         length: usize,
     },
     /// A distance is larger than what can be answered.
-    #[error("max distance {asked} is larger than {maximum}, the largest that {by} allows")]
+    #[error("max distance {asked} is larger than {maximum}, the largest that {by} allows: ask for {maximum} or less")]
     Distance {
         /// The distance asked for, in bits.
         asked: u32,
@@ -131,7 +131,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The storage engine failed in a way that has no variant of its own.
-    #[error("the storage engine failed at {}: {detail}", path.display())]
+    #[error("the storage engine failed at {}: {detail}{}", path.display(), remedy_of(detail))]
     Storage {
         /// The store in use.
         path: PathBuf,
@@ -161,6 +161,15 @@ pub enum ErrorKind {
     ReadOnly = 7,
     /// The system or the storage engine failed.
     Io = 8,
+}
+
+/// What to do about failures of the system that the engine only quotes.
+fn remedy_of(detail: &str) -> &'static str {
+    if detail.contains("Too many open files") {
+        "; raise the limit of open files (ulimit -n), or set Options::max_open_files"
+    } else {
+        ""
+    }
 }
 
 impl Error {

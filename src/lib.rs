@@ -53,6 +53,10 @@
 //! `cli` (default) builds the program `nearstone`, and `input` the readers of files, which `cli` turns on.
 //! A library user turns the default features off and gets neither's dependencies.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod design;
 mod engine;
 mod error;

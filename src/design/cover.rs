@@ -7,7 +7,17 @@
 //! place errors is a number for each atom, at most the size of the atom. That leaves a small integer
 //! problem, which [`Cover::counter_example`] decides by exhaustive search, not by sampling.
 
+use std::cell::Cell;
+use std::cmp::Reverse;
+
 use super::probes_of_radius;
+
+/// The most tables of a design, and the most atoms: each has a bit of the value.
+const MOST: usize = 64;
+
+/// How many ways to place errors the search for radii may look at. It is used up by large distances on
+/// many tables that share bits; then the best radii that were proven by then are taken.
+const BUDGET: u32 = 400_000;
 
 /// The sets of bits that the tables of a design probe by, cut into atoms.
 #[derive(Clone, Debug)]
@@ -20,7 +30,7 @@ pub(crate) struct Cover {
 struct Atom {
     /// The bits of a value that belong to the same tables.
     mask: u64,
-    size: u32,
+    size: u8,
     /// Bit i is set where table i probes by these bits.
     tables: u64,
 }
@@ -31,14 +41,23 @@ pub(crate) type Radius = Option<u32>;
 /// A way to place errors that every table misses: masks of bits, and how many errors each gets.
 pub(crate) type CounterExample = Vec<(u64, u32)>;
 
-/// How many steps the search for cheaper radii may take; what it found by then is used. All designs
-/// that this crate constructs stay below it at the distances that they are meant for.
-const SEARCH_STEPS: u32 = 4_000;
+/// The number of errors in each atom, or of those that each table lacks.
+type Counts = [u8; MOST];
+
+/// What a search for a counter-example came to.
+enum Verdict {
+    /// There is none.
+    Covered,
+    /// These errors per atom are missed by every table.
+    Missed(Counts),
+    /// The budget was used up.
+    Unknown,
+}
 
 impl Cover {
     /// Takes the prefix masks of at most 64 tables.
     pub(crate) fn new(masks: &[u64]) -> Self {
-        assert!(masks.len() <= 64, "a design has at most 64 tables");
+        assert!(masks.len() <= MOST, "a design has at most 64 tables");
         let mut atoms: Vec<Atom> = Vec::new();
         for bit in (0..64).map(|bit| 1u64 << bit) {
             let tables = (0..masks.len()).filter(|&i| masks[i] & bit != 0).map(|i| 1 << i).sum();
@@ -55,91 +74,164 @@ impl Cover {
     }
 
     /// Returns a way to place at most `distance` errors that all tables miss with these radii, or
-    /// `None`, which proves that there is none.
+    /// `None`, which proves that there is none. It looks as long as it takes.
     pub(crate) fn counter_example(&self, radii: &[Radius], distance: u32) -> Option<CounterExample> {
-        let errors = self.missed(radii, distance)?;
-        let placed = self.atoms.iter().zip(errors).filter(|&(_, count)| count > 0);
-        Some(placed.map(|(atom, count)| (atom.mask, count)).collect())
+        let mut budget = Cell::new(u32::MAX);
+        loop {
+            match self.missed(radii, distance, &budget) {
+                Verdict::Covered => return None,
+                Verdict::Missed(errors) => {
+                    let placed = self.atoms.iter().zip(errors).filter(|&(_, count)| count > 0);
+                    return Some(placed.map(|(atom, count)| (atom.mask, u32::from(count))).collect());
+                }
+                Verdict::Unknown => budget = Cell::new(u32::MAX),
+            }
+        }
     }
 
-    /// Returns the radii that cover `distance` with the fewest probes, and the number of probes.
-    /// `None` where that takes more than `most_probes`.
-    ///
-    /// Where tables share bits, the search may end at its step limit with radii that cover, but for
-    /// which a cheaper choice was not ruled out.
+    /// Returns radii that cover `distance`, and their number of probes: the fewest possible, or where
+    /// many tables share bits the fewest that a bounded search has found. `None` where it takes more
+    /// than `most_probes`.
     pub(crate) fn cheapest(&self, distance: u32, most_probes: u64) -> Option<(Vec<Radius>, u64)> {
         let tables = self.prefix_bits.len();
-        let mut search =
-            Search { cover: self, distance, best: None, limit: most_probes.saturating_add(1), steps: SEARCH_STEPS };
+        let (radii, probes) = self.disjoint(distance);
+        let mut search = Search {
+            cover: self,
+            distance,
+            limit: probes.min(most_probes.saturating_add(1)),
+            best: (probes <= most_probes).then_some(radii),
+            budget: Cell::new(BUDGET),
+        };
         search.descend(&mut vec![None; tables], 0, &mut vec![distance + 1; tables]);
         search.best.map(|radii| (radii, search.limit))
     }
 
-    /// The errors per atom of a counter-example.
-    fn missed(&self, radii: &[Radius], distance: u32) -> Option<Vec<u32>> {
-        let needed: Vec<u32> = radii.iter().map(|radius| radius.map_or(0, |r| r + 1)).collect();
-        let mut errors = vec![0; self.atoms.len()];
-        let room = self.atoms.iter().map(|atom| atom.size).collect::<Vec<_>>();
-        self.place(&needed, distance, &mut errors, room).then_some(errors)
+    /// Radii of tables that share no bits, which need no search: if the radii r of such tables have a
+    /// sum of r + 1 larger than the distance, not all of them can be missed. One table within the whole
+    /// distance is the simplest case.
+    fn disjoint(&self, distance: u32) -> (Vec<Radius>, u64) {
+        let tables = self.prefix_bits.len();
+        let mut best: Option<(Vec<Radius>, u64)> = None;
+        for first in 0..tables {
+            let mut taken = 0;
+            let mut family: Vec<usize> = Vec::new();
+            for i in (0..tables).map(|offset| (first + offset) % tables) {
+                if taken & self.atoms_of(i) == 0 {
+                    taken |= self.atoms_of(i);
+                    family.push(i);
+                }
+            }
+            let mut radii: Vec<Radius> = vec![None; tables];
+            for _ in 0..=distance {
+                // A rise costs ever more, so the cheapest one each time gives the least sum.
+                let next = |i: usize| radii[i].map_or(0, |r| r + 1);
+                let Some(i) = family.iter().copied().min_by_key(|&i| self.rise(i, radii[i], next(i))) else { break };
+                radii[i] = Some(next(i));
+            }
+            let probes = self.probes(&radii);
+            if best.as_ref().is_none_or(|&(_, fewest)| probes < fewest) {
+                best = Some((radii, probes));
+            }
+        }
+        best.unwrap_or_default()
+    }
+
+    fn missed(&self, radii: &[Radius], distance: u32, budget: &Cell<u32>) -> Verdict {
+        let mut needed = [0; MOST];
+        for (needed, radius) in needed.iter_mut().zip(radii) {
+            *needed = radius.map_or(0, |r| u8::try_from(r.saturating_add(1)).unwrap_or(u8::MAX));
+        }
+        let mut room = [0; MOST];
+        for (room, atom) in room.iter_mut().zip(&self.atoms) {
+            *room = atom.size;
+        }
+        let mut errors = [0; MOST];
+        match self.place(&needed, distance, &mut errors, room, budget) {
+            Some(true) => Verdict::Missed(errors),
+            Some(false) => Verdict::Covered,
+            None => Verdict::Unknown,
+        }
     }
 
     /// Adds errors to the atoms until table i has `needed[i]` of them, at most `left` more errors and
-    /// at most `room[a]` more in atom a. Returns whether that is possible.
-    fn place(&self, needed: &[u32], left: u32, errors: &mut [u32], mut room: Vec<u32>) -> bool {
-        let Some((table, &most)) = needed.iter().enumerate().max_by_key(|&(_, &n)| n).filter(|&(_, &n)| n > 0) else {
-            return true;
+    /// at most `room[a]` more in atom a. Returns whether that is possible, or `None` where the budget
+    /// does not suffice to tell.
+    fn place(
+        &self,
+        needed: &Counts,
+        left: u32,
+        errors: &mut Counts,
+        mut room: Counts,
+        budget: &Cell<u32>,
+    ) -> Option<bool> {
+        let tables = self.prefix_bits.len();
+        let Some(table) = (0..tables).filter(|&i| needed[i] > 0).max_by_key(|&i| needed[i]) else {
+            return Some(true);
         };
-        if most > left || self.disjoint_need(needed) > left {
-            return false;
+        budget.set(budget.get().checked_sub(1)?);
+        if self.disjoint_need(needed) > left {
+            return Some(false);
         }
         for (a, atom) in self.atoms.iter().enumerate().filter(|(_, atom)| atom.tables >> table & 1 == 1) {
             if room[a] == 0 {
                 continue;
             }
-            let next: Vec<u32> =
-                needed.iter().enumerate().map(|(i, &n)| n.saturating_sub((atom.tables >> i & 1) as u32)).collect();
+            let mut next = *needed;
+            for (i, next) in next[..tables].iter_mut().enumerate() {
+                *next = next.saturating_sub((atom.tables >> i & 1) as u8);
+            }
             errors[a] += 1;
             room[a] -= 1;
-            if self.place(&next, left - 1, errors, room.clone()) {
-                return true;
+            if self.place(&next, left - 1, errors, room, budget)? {
+                return Some(true);
             }
             errors[a] -= 1;
             // All ways with one more error in this atom were tried: the others have none more.
             room[a] = 0;
         }
-        false
+        Some(false)
     }
 
     /// A lower bound of the errors needed: tables that share no bit need theirs each for itself.
-    fn disjoint_need(&self, needed: &[u32]) -> u32 {
-        let mut order: Vec<usize> = (0..needed.len()).filter(|&i| needed[i] > 0).collect();
-        order.sort_by_key(|&i| std::cmp::Reverse(needed[i]));
+    fn disjoint_need(&self, needed: &Counts) -> u32 {
+        let mut order = [0; MOST];
+        let mut count = 0;
+        for i in (0..self.prefix_bits.len()).filter(|&i| needed[i] > 0) {
+            order[count] = i;
+            count += 1;
+        }
+        order[..count].sort_unstable_by_key(|&i| Reverse(needed[i]));
         let mut taken = 0u64;
         let mut sum = 0;
-        for i in order {
+        for &i in &order[..count] {
             let atoms = self.atoms_of(i);
             if taken & atoms == 0 {
                 taken |= atoms;
-                sum += needed[i];
+                sum += u32::from(needed[i]);
             }
         }
         sum
     }
 
-    /// The atoms of a table as a bit set; there are at most 64, since each has a bit of the value.
+    /// The atoms of a table as a bit set.
     fn atoms_of(&self, table: usize) -> u64 {
         self.atoms.iter().enumerate().map(|(a, atom)| (atom.tables >> table & 1) << a).sum()
     }
 
     /// The errors that fall into the bits of a table.
-    fn errors_in(&self, table: usize, errors: &[u32]) -> u32 {
-        self.atoms.iter().zip(errors).map(|(atom, &count)| (atom.tables >> table & 1) as u32 * count).sum()
+    fn errors_in(&self, table: usize, errors: &Counts) -> u32 {
+        self.atoms.iter().zip(errors).map(|(atom, &count)| (atom.tables >> table & 1) as u32 * u32::from(count)).sum()
     }
 
     /// How many more probes it takes to raise the radius of a table.
     fn rise(&self, table: usize, from: Radius, to: u32) -> u64 {
         let probes = |radius: Radius| radius.map_or(0, |r| probes_of_radius(self.prefix_bits[table], r));
         probes(Some(to)).saturating_sub(probes(from))
+    }
+
+    fn probes(&self, radii: &[Radius]) -> u64 {
+        let each = radii.iter().zip(&self.prefix_bits);
+        each.map(|(radius, &bits)| radius.map_or(0, |r| probes_of_radius(bits, r))).fold(0, u64::saturating_add)
     }
 }
 
@@ -151,20 +243,20 @@ struct Search<'a> {
     best: Option<Vec<Radius>>,
     /// The probes of the best radii so far; only fewer are of interest.
     limit: u64,
-    steps: u32,
+    budget: Cell<u32>,
 }
 
 impl Search<'_> {
     /// The radius of table i stays below `caps[i]`.
     fn descend(&mut self, radii: &mut Vec<Radius>, probes: u64, caps: &mut Vec<u32>) {
-        if self.steps == 0 && self.best.is_some() {
-            return;
-        }
-        self.steps = self.steps.saturating_sub(1);
-        let Some(mut errors) = self.cover.missed(radii, self.distance) else {
-            self.best = Some(radii.clone());
-            self.limit = probes;
-            return;
+        let mut errors = match self.cover.missed(radii, self.distance, &self.budget) {
+            Verdict::Missed(errors) => errors,
+            Verdict::Unknown => return,
+            Verdict::Covered => {
+                self.best = Some(radii.clone());
+                self.limit = probes;
+                return;
+            }
         };
         self.spend(radii, &mut errors);
         let mut options: Vec<(u64, usize, u32)> = (0..radii.len())
@@ -175,7 +267,7 @@ impl Search<'_> {
         options.sort_unstable();
         let saved: Vec<(usize, u32)> = options.iter().map(|&(_, table, _)| (table, caps[table])).collect();
         for (rise, table, radius) in options {
-            if probes.saturating_add(rise) >= self.limit {
+            if probes.saturating_add(rise) >= self.limit || self.budget.get() == 0 {
                 break;
             }
             let before = radii[table].replace(radius);
@@ -190,15 +282,16 @@ impl Search<'_> {
     }
 
     /// Places the errors that are left where they hurt most, so that fewer tables reach the result.
-    fn spend(&self, radii: &[Radius], errors: &mut [u32]) {
+    fn spend(&self, radii: &[Radius], errors: &mut Counts) {
         let cover = self.cover;
-        for _ in errors.iter().sum::<u32>()..self.distance {
-            let cheapest = |errors: &[u32]| {
+        let placed: u32 = errors.iter().map(|&count| u32::from(count)).sum();
+        for _ in placed..self.distance {
+            let cheapest = |errors: &Counts| {
                 (0..radii.len()).map(|table| cover.rise(table, radii[table], cover.errors_in(table, errors))).min()
             };
             let mut best = None;
-            for a in 0..errors.len() {
-                if errors[a] < cover.atoms[a].size {
+            for (a, atom) in cover.atoms.iter().enumerate() {
+                if errors[a] < atom.size {
                     errors[a] += 1;
                     best = best.max(Some((cheapest(errors), a)));
                     errors[a] -= 1;

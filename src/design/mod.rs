@@ -53,6 +53,20 @@ impl TableDesign {
     /// [`Error::Design`] where there are no tables or too many, the distance is too large, or the
     /// tables cannot answer it within [`TableDesign::MAX_PROBES`].
     pub fn new(tables: Vec<Table>, max_distance: u32) -> Result<Self> {
+        let design = Self::from_stored(tables, max_distance)?;
+        match design.probes_for(max_distance) {
+            Some(_) => Ok(design),
+            None => Err(Error::Design {
+                reason: format!(
+                    "distance {max_distance} takes more than {} probes with these tables: use more tables or a smaller distance",
+                    Self::MAX_PROBES
+                ),
+            }),
+        }
+    }
+
+    /// Takes tables that were looked at before, when the store was created.
+    pub(crate) fn from_stored(tables: Vec<Table>, max_distance: u32) -> Result<Self> {
         let refused = |reason: String| Err(Error::Design { reason });
         if tables.is_empty() || tables.len() > Self::MAX_TABLES {
             return refused(format!("it has {} tables, 1 to {} are possible", tables.len(), Self::MAX_TABLES));
@@ -60,14 +74,7 @@ impl TableDesign {
         if max_distance > Self::MAX_DISTANCE {
             return refused(format!("max distance {max_distance}, at most {} is possible", Self::MAX_DISTANCE));
         }
-        let design = Self { tables, max_distance };
-        match design.probes_for(max_distance) {
-            Some(_) => Ok(design),
-            None => refused(format!(
-                "distance {max_distance} takes more than {} probes with these tables: use more tables or a smaller distance",
-                Self::MAX_PROBES
-            )),
-        }
+        Ok(Self { tables, max_distance })
     }
 
     /// Makes the design "m blocks choose m - k": the 64 bits are cut into `blocks` blocks as equal as
@@ -102,7 +109,8 @@ impl TableDesign {
             let prefix: Vec<Range<u32>> = chosen.iter().map(|&block| ranges[block as usize].clone()).collect();
             tables.push(Table::new(&prefix)?);
             if !next_choice(&mut chosen, blocks) {
-                return Self::new(tables, max_distance);
+                // One probe a table covers the distance, as said above.
+                return Self::from_stored(tables, max_distance);
             }
         }
     }
@@ -127,6 +135,7 @@ impl TableDesign {
     /// [`TableDesign::MAX_PROBES`] probes.
     #[must_use]
     pub fn probes_for(&self, distance: u32) -> Option<Probes> {
+        let distance = distance.min(Fingerprint::BITS);
         let (radii, total) = self.cover().cheapest(distance, Self::MAX_PROBES)?;
         Some(Probes { distance, radii, total })
     }

@@ -31,9 +31,11 @@ impl Table {
     /// # Ok::<(), nearstone::Error>(())
     /// ```
     pub fn new(prefix: &[Range<u32>]) -> Result<Self> {
-        let prefix_bits = prefix.iter().map(|part| part.end.saturating_sub(part.start)).sum();
         match Permutation::to_front(Fingerprint::BITS, prefix) {
-            Some(permutation) if prefix_bits > 0 => Ok(Self { permutation, prefix_bits }),
+            Some(permutation) if prefix.iter().any(|part| !part.is_empty()) => {
+                let prefix_bits = prefix.iter().map(|part| part.end.saturating_sub(part.start)).sum();
+                Ok(Self { permutation, prefix_bits })
+            }
             _ => Err(Error::Design {
                 reason: format!("{prefix:?} are not distinct, non-empty ranges of the bits 0..64"),
             }),

@@ -26,8 +26,8 @@ pub(super) struct Pool {
 }
 
 /// A cursor in use; it goes back to its pool when it is dropped.
-pub(crate) struct Probe<'a> {
-    cursor: Option<OwnedIterator>,
+pub(crate) struct Cursor<'a> {
+    iterator: Option<OwnedIterator>,
     pool: &'a Pool,
 }
 
@@ -42,20 +42,20 @@ impl Pool {
         database: &Arc<Database>,
         family: &str,
         read_only: bool,
-    ) -> Result<Option<Probe<'_>>, rocksdb::Error> {
-        let cursor = if let Some(mut cursor) = self.idle.pop() {
+    ) -> Result<Option<Cursor<'_>>, rocksdb::Error> {
+        let iterator = if let Some(mut iterator) = self.idle.pop() {
             // What is open read-only does not change, and RocksDB refuses to refresh it.
             if !read_only {
-                cursor.raw_mut().refresh()?;
+                iterator.raw_mut().refresh()?;
             }
-            Some(cursor)
+            Some(iterator)
         } else {
             let mut options = ReadOptions::default();
             options.set_prefix_same_as_start(true);
             options.set_auto_readahead_size(false);
             OwnedIterator::new(database, family, options)
         };
-        Ok(cursor.map(|cursor| Probe { cursor: Some(cursor), pool: self }))
+        Ok(iterator.map(|iterator| Cursor { iterator: Some(iterator), pool: self }))
     }
 
     pub(super) fn clear(&self) {
@@ -63,7 +63,7 @@ impl Pool {
     }
 }
 
-impl Probe<'_> {
+impl Cursor<'_> {
     /// Visits the keys that begin with `prefix`, in order, until one is refused or they end.
     ///
     /// `prefix` must be the whole prefix of the family, or longer.
@@ -72,8 +72,8 @@ impl Probe<'_> {
         prefix: &[u8],
         mut visit: impl FnMut(&[u8]) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let Some(cursor) = &mut self.cursor else { return Ok(()) };
-        let iterator = cursor.raw_mut();
+        let Some(iterator) = &mut self.iterator else { return Ok(()) };
+        let iterator = iterator.raw_mut();
         iterator.seek(prefix);
         while let Some(key) = iterator.key().filter(|key| key.starts_with(prefix)) {
             if !visit(key)? {
@@ -86,11 +86,41 @@ impl Probe<'_> {
     }
 }
 
-impl Drop for Probe<'_> {
+impl Drop for Cursor<'_> {
     fn drop(&mut self) {
-        if let Some(cursor) = self.cursor.take() {
+        if let Some(iterator) = self.iterator.take() {
             // A full pool hands it back, and it is dropped.
-            let _ = self.pool.idle.push(cursor);
+            let _ = self.pool.idle.push(iterator);
         }
+    }
+}
+
+/// How many deleted keys [`first_keys`] passes over.
+const MAX_DELETED: u64 = 256;
+
+/// Returns up to `count` of the keys from `start` on that begin with `prefix`, fewer where it meets too
+/// many deleted ones. `None` where the family does not exist.
+pub(super) fn first_keys(
+    database: &Arc<Database>,
+    family: &str,
+    start: &[u8],
+    prefix: &[u8],
+    count: usize,
+) -> Result<Option<Vec<Vec<u8>>>, rocksdb::Error> {
+    let mut options = ReadOptions::default();
+    options.set_prefix_same_as_start(true);
+    options.set_max_skippable_internal_keys(MAX_DELETED);
+    let Some(mut iterator) = OwnedIterator::new(database, family, options) else { return Ok(None) };
+    let iterator = iterator.raw_mut();
+    let mut keys = Vec::new();
+    iterator.seek(start);
+    while let Some(key) = iterator.key().filter(|key| key.starts_with(prefix) && keys.len() < count) {
+        keys.push(key.to_owned());
+        iterator.next();
+    }
+    match iterator.status() {
+        Err(e) if e.kind() == rocksdb::ErrorKind::Incomplete => Ok(Some(keys)),
+        Err(e) => Err(e),
+        Ok(()) => Ok(Some(keys)),
     }
 }

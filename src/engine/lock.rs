@@ -4,7 +4,8 @@
 //! and then reports sound data as damaged. This lock keeps the two apart. Its file is also the first
 //! file of a new store, so a directory that holds it and no store record is an unfinished creation.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::path::Path;
 
 use fs4::{FileExt, TryLockError};
@@ -17,7 +18,7 @@ const NAME: &str = "NEARSTONE-LOCK";
 /// Held as long as the store is open.
 #[derive(Debug)]
 pub(super) struct Lock {
-    /// `None` on a medium where no file can be created and so nobody can write.
+    /// `None` where there is no lock file and none can be created, so that nobody can be writing.
     file: Option<File>,
 }
 
@@ -39,16 +40,24 @@ impl Lock {
     /// Locks the store for reading.
     pub(super) fn for_reading(path: &Path) -> Result<Self> {
         let name = path.join(NAME);
-        let file =
-            File::open(&name).or_else(|_| OpenOptions::new().create(true).truncate(false).write(true).open(&name));
-        match file {
-            Ok(file) => {
-                Self::locked(path, FileExt::try_lock_shared(&file))?;
-                Ok(Self { file: Some(file) })
+        match File::open(&name) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(errors::io("open", &name, e)),
+            Ok(file) => return Self::shared(path, file),
+        }
+        match OpenOptions::new().create(true).truncate(false).write(true).open(&name) {
+            Ok(file) => Self::shared(path, file),
+            // A copy on a medium, or in a directory, in which this process cannot create a file.
+            Err(e) if matches!(e.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied) => {
+                Ok(Self { file: None })
             }
-            Err(_) if fs::exists(path).unwrap_or(false) => Ok(Self { file: None }),
             Err(e) => Err(errors::io("create", &name, e)),
         }
+    }
+
+    fn shared(path: &Path, file: File) -> Result<Self> {
+        Self::locked(path, FileExt::try_lock_shared(&file))?;
+        Ok(Self { file: Some(file) })
     }
 
     fn locked(path: &Path, attempt: Result<(), TryLockError>) -> Result<()> {

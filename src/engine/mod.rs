@@ -4,6 +4,7 @@ mod cursor;
 mod errors;
 mod iterator;
 mod lock;
+mod open;
 mod options;
 mod scan;
 
@@ -12,13 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rocksdb::{
-    BoundColumnFamily, Cache, ColumnFamilyDescriptor, DBWithThreadMode, FlushOptions, MultiThreaded, WriteBatch,
-    WriteOptions, properties,
-};
+use rocksdb::{BoundColumnFamily, Cache, DBWithThreadMode, FlushOptions, MultiThreaded, WriteBatch, properties};
 
-pub(crate) use cursor::Probe;
+pub(crate) use cursor::Cursor;
 pub(crate) use errors::malformed;
+pub(crate) use open::{Found, inspect};
 pub(crate) use options::Resources;
 pub(crate) use scan::Scan;
 
@@ -38,8 +37,6 @@ struct Database {
 
 /// After so many writes the idle cursors are dropped, so that they do not keep old files alive.
 const WRITES_PER_CURSOR: usize = 1 << 16;
-
-const DEFAULT_FAMILY: &str = "default";
 
 /// An open RocksDB database with the families of a store.
 pub(crate) struct Engine {
@@ -62,122 +59,7 @@ struct Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FamilyId(usize);
 
-/// What is at a path.
-pub(crate) enum Found {
-    /// Nothing, or an empty directory.
-    Nothing,
-    /// A directory whose creation as a store was begun; it may hold a store record or not.
-    Begun,
-    /// A database with these families.
-    Database(Vec<String>),
-    /// Something else.
-    Other(String),
-}
-
 impl Engine {
-    /// Looks at a path without changing or locking anything.
-    pub(crate) fn inspect(path: &Path) -> Result<Found> {
-        match fs::metadata(path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
-            Err(e) => return Err(errors::io("read", path, e)),
-            Ok(metadata) if !metadata.is_dir() => return Ok(Found::Other("is a file".into())),
-            Ok(_) => {}
-        }
-        if path.join("CURRENT").exists() {
-            return match Db::list_cf(&rocksdb::Options::default(), path) {
-                Ok(names) => Ok(Found::Database(names)),
-                Err(e) => Err(match errors::storage(path, &e) {
-                    Error::Storage { path, detail } => Error::Corrupt { path, what: detail },
-                    error => error,
-                }),
-            };
-        }
-        if Lock::is_in(path) {
-            return Ok(Found::Begun);
-        }
-        let empty = fs::read_dir(path).map_err(|e| errors::io("read", path, e))?.next().is_none();
-        Ok(if empty { Found::Nothing } else { Found::Other("holds other files".into()) })
-    }
-
-    /// Creates a database with the given families and the store record, all or nothing: until the
-    /// record is on the disk, the path holds no store and can be created again.
-    pub(crate) fn create(path: &Path, families: &[Family], record: &[u8], resources: &Resources) -> Result<()> {
-        let begun = Lock::is_in(path);
-        match Self::inspect(path)? {
-            Found::Nothing | Found::Begun => {}
-            Found::Database(_) if begun => {}
-            Found::Database(names) if is_ours(&names) => return Err(Error::AlreadyExists { path: path.to_owned() }),
-            Found::Database(_) => return Err(Error::NotAStore { path: path.to_owned(), found: FOREIGN.into() }),
-            Found::Other(found) => return Err(Error::NotAStore { path: path.to_owned(), found }),
-        }
-        fs::create_dir_all(path).map_err(|e| errors::io("create", path, e))?;
-        let _lock = Lock::for_writing(path)?;
-        let storage = |e: rocksdb::Error| errors::storage(path, &e);
-        // Looked at again, now that nobody else can change it.
-        let existing = match Self::inspect(path)? {
-            Found::Database(names) => names,
-            _ => vec![],
-        };
-        let cache = cache(resources);
-        let mut options = options::database(resources);
-        options.create_if_missing(true);
-        options.create_missing_column_families(true);
-        let wanted: Vec<String> = families.iter().map(Family::to_string).collect();
-        let mut names = existing.clone();
-        names.extend(wanted.iter().filter(|name| !existing.contains(name)).cloned());
-        let database =
-            Db::open_cf_descriptors(&options, path, descriptors(&names, &cache, resources)).map_err(storage)?;
-        if database.get(RECORD_KEY).map_err(storage)?.is_some() {
-            return Err(Error::AlreadyExists { path: path.to_owned() });
-        }
-        // What an interrupted creation of another design has left.
-        for name in existing.iter().filter(|name| *name != DEFAULT_FAMILY && !wanted.contains(name)) {
-            database.drop_cf(name).map_err(storage)?;
-        }
-        let mut synced = WriteOptions::default();
-        synced.set_sync(true);
-        database.put_opt(RECORD_KEY, record, &synced).map_err(storage)?;
-        sync_parent(path)
-    }
-
-    /// Opens the database at a path with whatever families it has.
-    pub(crate) fn open(path: &Path, resources: &Resources, read_only: bool) -> Result<Self> {
-        match Self::inspect(path)? {
-            Found::Nothing | Found::Begun => return Err(Error::NotFound { path: path.to_owned() }),
-            Found::Other(found) => return Err(Error::NotAStore { path: path.to_owned(), found }),
-            Found::Database(names) if !is_ours(&names) => {
-                return Err(Error::NotAStore { path: path.to_owned(), found: FOREIGN.into() });
-            }
-            Found::Database(_) => {}
-        }
-        let lock = if read_only { Lock::for_reading(path)? } else { Lock::for_writing(path)? };
-        // The list may have changed until the lock was held.
-        let Found::Database(names) = Self::inspect(path)? else {
-            return Err(Error::NotFound { path: path.to_owned() });
-        };
-        let cache = cache(resources);
-        let options = options::database(resources);
-        let descriptors = descriptors(&names, &cache, resources);
-        let database = if read_only {
-            Db::open_cf_descriptors_read_only(&options, path, descriptors, false)
-        } else {
-            Db::open_cf_descriptors(&options, path, descriptors)
-        };
-        let db = database.map_err(|e| errors::storage(path, &e))?;
-        let slots = names.into_iter().filter_map(|name| {
-            let family = name.parse().ok()?;
-            Some(Slot { family, name, cursors: Pool::new() })
-        });
-        Ok(Self {
-            slots: slots.collect(),
-            database: Arc::new(Database { db, _lock: lock }),
-            cache,
-            path: path.to_owned(),
-            read_only,
-            writes: AtomicUsize::new(0),
-        })
-    }
-
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -204,24 +86,38 @@ impl Engine {
     }
 
     /// Takes a cursor that sees everything written so far.
-    pub(crate) fn probe(&self, family: FamilyId) -> Result<Probe<'_>> {
+    pub(crate) fn cursor(&self, family: FamilyId) -> Result<Cursor<'_>> {
         let slot = &self.slots[family.0];
-        let probe = slot.cursors.take(&self.database, &slot.name, self.read_only).map_err(|e| self.error(&e))?;
-        probe.ok_or_else(|| self.dropped(family))
+        let cursor = slot.cursors.take(&self.database, &slot.name, self.read_only).map_err(|e| self.error(&e))?;
+        cursor.ok_or_else(|| self.dropped(family))
     }
 
     /// Visits the keys of a family that begin with `prefix`, which is the whole prefix of the family,
     /// until one is refused by `Ok(false)` or they end.
     pub(crate) fn visit_keys(
         &self,
-        probe: &mut Probe<'_>,
+        cursor: &mut Cursor<'_>,
         prefix: &[u8],
         mut visit: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
-        probe.keys(prefix, |key| visit(key).map_err(Stopped::Visitor)).map_err(|stopped| match stopped {
+        cursor.keys(prefix, |key| visit(key).map_err(Stopped::Visitor)).map_err(|stopped| match stopped {
             Stopped::Visitor(error) => error,
             Stopped::Engine(error) => self.error(&error),
         })
+    }
+
+    /// Returns up to `count` of the keys from `start` on that begin with `prefix`. It gives up, with
+    /// fewer, where many deleted keys lie in between.
+    pub(crate) fn first_keys(
+        &self,
+        family: FamilyId,
+        start: &[u8],
+        prefix: &[u8],
+        count: usize,
+    ) -> Result<Vec<Vec<u8>>> {
+        let name = &self.slots[family.0].name;
+        let keys = cursor::first_keys(&self.database, name, start, prefix, count).map_err(|e| self.error(&e))?;
+        keys.ok_or_else(|| self.dropped(family))
     }
 
     /// Reads a family from its first key to its last, as it is now.
@@ -260,6 +156,11 @@ impl Engine {
     /// An estimate of the number of keys: exact as long as none was written twice or deleted.
     pub(crate) fn approximate_keys(&self, family: FamilyId) -> Result<u64> {
         self.property(family, properties::ESTIMATE_NUM_KEYS)
+    }
+
+    /// The bytes of the files of a family, without what is still in the write buffer.
+    pub(crate) fn file_bytes(&self, family: FamilyId) -> Result<u64> {
+        self.property(family, properties::TOTAL_SST_FILES_SIZE)
     }
 
     /// The bytes of the write buffers of all families.
@@ -314,8 +215,6 @@ impl Engine {
     }
 }
 
-const FOREIGN: &str = "holds a RocksDB database of another program";
-
 /// Why a walk over keys ended early.
 enum Stopped {
     Visitor(Error),
@@ -354,32 +253,5 @@ impl Batch<'_> {
             engine.drop_idle_cursors();
         }
         Ok(())
-    }
-}
-
-fn cache(resources: &Resources) -> Cache {
-    Cache::new_hyper_clock_cache(resources.cache_bytes, 0)
-}
-
-/// Every family with its own options: one opened without them would lose its prefix, and matches.
-fn descriptors(names: &[String], cache: &Cache, resources: &Resources) -> Vec<ColumnFamilyDescriptor> {
-    let describe =
-        |name: &String| ColumnFamilyDescriptor::new(name, options::family(name.parse().ok(), cache, resources));
-    names.iter().map(describe).collect()
-}
-
-/// Whether the families are those of a store, all of them but the default one.
-fn is_ours(names: &[String]) -> bool {
-    let mut others = names.iter().filter(|name| *name != DEFAULT_FAMILY).peekable();
-    others.peek().is_some() && others.all(|name| name.parse::<Family>().is_ok())
-}
-
-/// Makes the entry of a new directory durable.
-fn sync_parent(path: &Path) -> Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Not every system lets a directory be opened; there the entry is as durable as the system makes it.
-    match fs::File::open(parent) {
-        Ok(directory) => directory.sync_all().map_err(|e| errors::io("sync", parent, e)),
-        Err(_) => Ok(()),
     }
 }

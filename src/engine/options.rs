@@ -18,6 +18,9 @@ pub(crate) struct Resources {
 /// Files of this size keep the number of files, and of open table readers, small.
 const TARGET_FILE_BYTES: u64 = 64 << 20;
 
+/// Less than this would be a file for every few documents; zero would mean no limit.
+const MIN_WRITE_BUFFER_BYTES: usize = 1 << 20;
+
 pub(super) fn database(resources: &Resources) -> Options {
     let mut options = Options::default();
     let threads = std::thread::available_parallelism().map_or(2, |n| i32::try_from(n.get()).unwrap_or(2).max(2));
@@ -25,7 +28,7 @@ pub(super) fn database(resources: &Resources) -> Options {
     options.set_max_background_jobs(threads);
     options.set_max_subcompactions(2);
     // One budget for the write buffers of all families; without it memory grows with their number.
-    options.set_db_write_buffer_size(resources.write_buffer_bytes);
+    options.set_db_write_buffer_size(resources.write_buffer_bytes.max(MIN_WRITE_BUFFER_BYTES));
     // A log file lives until every family that it holds data of was flushed. With many families the
     // default limit is gigabytes.
     options.set_max_total_wal_size((resources.write_buffer_bytes as u64).saturating_mul(2).max(64 << 20));
@@ -71,9 +74,14 @@ pub(super) fn family(family: Option<Family>, cache: &Cache, resources: &Resource
             blocks.set_bloom_filter(10.0, false);
             options.set_prefix_extractor(SliceTransform::create_fixed_prefix(prefix_bytes));
             options.set_memtable_prefix_bloom_ratio(0.02);
-            // The bottom level of a table that was filled holds nearly every prefix: a filter there
-            // says no to nothing. Holders are looked up by sketches that exist, with the same effect.
-            options.set_optimize_filters_for_hits(true);
+            if matches!(family, Some(Family::Table { .. })) {
+                // The bottom level of a table that was filled holds nearly every prefix: a filter there
+                // says no to nothing. Holders are looked up for sketches that are new, too.
+                options.set_optimize_filters_for_hits(true);
+            } else {
+                // Where a sketch loses many holders, the deleted ones lie in the way of the next.
+                options.add_compact_on_deletion_collector_factory(10_000, 2_000, 0.2);
+            }
         }
     }
     blocks.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);

@@ -41,6 +41,8 @@ pub(crate) enum RecordError {
     NoRecord,
     /// They are a record of another format.
     Version(u16),
+    /// They are a record of another kind of sketch.
+    Sketch(String),
     Malformed(Malformed),
 }
 
@@ -81,6 +83,12 @@ struct Analyser {
     parameters: Vec<(String, String)>,
 }
 
+/// Returns the format of a record of any format.
+pub(crate) fn version(bytes: &[u8]) -> Option<u16> {
+    let (version, _) = bytes.strip_prefix(&MAGIC)?.split_first_chunk::<2>()?;
+    Some(u16::from_be_bytes(*version))
+}
+
 /// Fixed-width little-endian integers: bytes that other readers of the same scheme understand too.
 fn scheme() -> impl config::Config {
     config::standard().with_little_endian().with_fixed_int_encoding().with_limit::<MAX_PAYLOAD_BYTES>()
@@ -113,14 +121,14 @@ impl StoreRecord {
         bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
+    /// Decodes the record of a store of sketches of the kind `sketch`.
+    pub(crate) fn decode(bytes: &[u8], sketch: &str) -> Result<Self, RecordError> {
         // The version comes before everything else: another format may lay out the rest differently.
-        let rest = bytes.strip_prefix(&MAGIC).ok_or(RecordError::NoRecord)?;
-        let (version, rest) = rest.split_first_chunk::<2>().ok_or(RecordError::NoRecord)?;
-        let version = u16::from_be_bytes(*version);
+        let version = version(bytes).ok_or(RecordError::NoRecord)?;
         if version != VERSION {
             return Err(RecordError::Version(version));
         }
+        let rest = &bytes[MAGIC.len() + 2..];
         let malformed = |what: String| RecordError::Malformed(Malformed(what));
         let (length, _) =
             rest.split_first_chunk::<4>().ok_or_else(|| malformed("the store record is cut short".into()))?;
@@ -131,6 +139,13 @@ impl StoreRecord {
         let (body, sum) = bytes.split_at(HEADER_BYTES + length);
         if checksum(body).to_be_bytes() != sum {
             return Err(malformed("the checksum of the store record is wrong".into()));
+        }
+        // So does the kind of sketch, of which the design depends.
+        let cannot = |e: DecodeError| malformed(format!("the store record cannot be decoded ({e})"));
+        let (found, _): (String, usize) =
+            bincode::decode_from_slice(&body[HEADER_BYTES..], scheme()).map_err(cannot)?;
+        if found != sketch {
+            return Err(RecordError::Sketch(found));
         }
         let payload: Payload = decode_whole(&body[HEADER_BYTES..])
             .map_err(|e| malformed(format!("the store record cannot be decoded ({e})")))?;
@@ -145,7 +160,7 @@ impl StoreRecord {
                 format!("the store record has a table of {} prefix bits that permutes {parts:?}", table.prefix_bits)
             })
         });
-        let design = TableDesign::new(tables.collect::<Result<_, _>>()?, max_distance)
+        let design = TableDesign::from_stored(tables.collect::<Result<_, _>>()?, max_distance)
             .map_err(|e| format!("the store record: {e}"))?;
         Ok(Self {
             sketch: payload.sketch,
@@ -200,7 +215,7 @@ mod tests {
     #[test]
     fn a_record_comes_back() {
         for record in [record(), StoreRecord { analyser: None, settings: vec![], ..record() }] {
-            assert_eq!(StoreRecord::decode(&record.encode()), Ok(record));
+            assert_eq!(StoreRecord::decode(&record.encode(), "simhash64"), Ok(record));
         }
     }
 
@@ -216,12 +231,12 @@ mod tests {
         for bit in 0..bytes.len() * 8 {
             let mut damaged = bytes.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(StoreRecord::decode(&damaged).is_err(), "bit {bit}");
+            assert!(StoreRecord::decode(&damaged, "simhash64").is_err(), "bit {bit}");
         }
         for length in 0..bytes.len() {
-            assert!(StoreRecord::decode(&bytes[..length]).is_err(), "{length} bytes");
+            assert!(StoreRecord::decode(&bytes[..length], "simhash64").is_err(), "{length} bytes");
         }
-        assert_eq!(StoreRecord::decode(b"something"), Err(RecordError::NoRecord));
+        assert_eq!(StoreRecord::decode(b"something", "simhash64"), Err(RecordError::NoRecord));
     }
 
     #[test]
@@ -229,7 +244,19 @@ mod tests {
         let mut bytes = record().encode();
         bytes[9] = 7;
         bytes.truncate(12);
-        assert_eq!(StoreRecord::decode(&bytes), Err(RecordError::Version(7)));
+        assert_eq!(StoreRecord::decode(&bytes, "simhash64"), Err(RecordError::Version(7)));
+    }
+
+    #[test]
+    fn another_kind_of_sketch_is_named_whatever_its_design() {
+        let mut bytes = record().encode();
+        // The choice of the design: one that this build does not know.
+        bytes[HEADER_BYTES + 17] = 9;
+        let end = bytes.len() - CHECKSUM_BYTES;
+        bytes.truncate(end);
+        bytes.extend(checksum(&bytes).to_be_bytes());
+        assert_eq!(StoreRecord::decode(&bytes, "minhash"), Err(RecordError::Sketch("simhash64".into())));
+        assert!(matches!(StoreRecord::decode(&bytes, "simhash64"), Err(RecordError::Malformed(_))));
     }
 
     #[test]
@@ -237,7 +264,7 @@ mod tests {
         // A payload whose first string claims 2^60 bytes, with a right checksum.
         let mut bytes = [&MAGIC[..], &VERSION.to_be_bytes(), &8u32.to_be_bytes(), &(1u64 << 60).to_le_bytes()].concat();
         bytes.extend(checksum(&bytes).to_be_bytes());
-        assert!(matches!(StoreRecord::decode(&bytes), Err(RecordError::Malformed(_))));
+        assert!(matches!(StoreRecord::decode(&bytes, "simhash64"), Err(RecordError::Malformed(_))));
     }
 
     proptest::proptest! {
@@ -246,7 +273,7 @@ mod tests {
             let length = u32::try_from(payload.len()).unwrap();
             let mut bytes = [&MAGIC[..], &VERSION.to_be_bytes(), &length.to_be_bytes(), &payload].concat();
             bytes.extend(checksum(&bytes).to_be_bytes());
-            if let Ok(record) = StoreRecord::decode(&bytes) {
+            if let Ok(record) = StoreRecord::decode(&bytes, "simhash64") {
                 proptest::prop_assert_eq!(record.encode(), bytes);
             }
         }

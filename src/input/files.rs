@@ -55,7 +55,9 @@ impl Files {
         let name = path.file_name().unwrap_or(path.as_os_str());
         let included = self.include.is_empty() || self.include.iter().any(|glob| glob.is_match(name));
         included
-            && (self.excluded.is_empty() || !fs::canonicalize(path).is_ok_and(|path| self.excluded.contains(&path)))
+            && (self.excluded.is_empty()
+                || !fs::canonicalize(path)
+                    .is_ok_and(|path| self.excluded.iter().any(|excluded| path.starts_with(excluded))))
     }
 
     /// Returns the next file, and whether it was named itself.

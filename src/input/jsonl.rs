@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
+use serde_json::value::RawValue;
+
 use super::{BadRecord, RawRecord};
 use crate::MAX_ID_BYTES;
 
@@ -59,7 +61,7 @@ impl Fields {
             let reason = e.to_string().replace(" at line 1 column", " at column");
             record.bad(
                 format!("not a JSON object with a usable id and text ({reason})"),
-                "mend the line, or leave it out",
+                "mend the line, leave it out, or read the file as a text with --format text",
             )
         })?;
         let missing = |field: &str, flag: &str| {
@@ -114,14 +116,15 @@ impl<'de> Visitor<'de> for Picker<'_> {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
-            let value = map.next_value::<serde_json::Value>()?;
-            let text = match value {
-                serde_json::Value::String(text) => text,
-                serde_json::Value::Number(number) if is_id && !number.is_f64() => number.to_string(),
-                other => {
-                    let kind = if is_id { "a string or a whole number" } else { "a string" };
-                    return Err(A::Error::custom(format!("the field {field:?} is {} instead of {kind}", name(&other))));
-                }
+            let value = map.next_value::<&RawValue>()?.get();
+            let text = if value.starts_with('"') {
+                serde_json::from_str(value)
+                    .map_err(|_| A::Error::custom(format!("the field {field:?} is no text in Unicode")))?
+            } else if is_id && is_whole_number(value) {
+                value.to_owned()
+            } else {
+                let kind = if is_id { "a string or a whole number" } else { "a string" };
+                return Err(A::Error::custom(format!("the field {field:?} is {} instead of {kind}", name(value))));
             };
             if is_text {
                 found.text = Some(text.clone());
@@ -134,14 +137,20 @@ impl<'de> Visitor<'de> for Picker<'_> {
     }
 }
 
-fn name(value: &serde_json::Value) -> &'static str {
-    match value {
-        serde_json::Value::Null => "null",
-        serde_json::Value::Bool(_) => "a truth value",
-        serde_json::Value::Number(_) => "a number",
-        serde_json::Value::String(_) => "a string",
-        serde_json::Value::Array(_) => "a list",
-        serde_json::Value::Object(_) => "an object",
+fn is_whole_number(json: &str) -> bool {
+    let digits = json.strip_prefix('-').unwrap_or(json);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// What a JSON value is, by its first character.
+fn name(json: &str) -> &'static str {
+    match json.as_bytes().first() {
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "a truth value",
+        Some(b'"') => "a string",
+        Some(b'[') => "a list",
+        Some(b'{') => "an object",
+        _ => "a number",
     }
 }
 
@@ -157,7 +166,8 @@ mod tests {
 
     #[test]
     fn ids_are_strings_or_whole_numbers() {
-        let rows: [(&str, &str); 6] = [
+        let rows: [(&str, &str); 7] = [
+            (r#"{"id": 123456789012345678901234567890, "text": "t"}"#, "123456789012345678901234567890"),
             (r#"{"id": "a", "text": "t"}"#, "a"),
             (r#"{"id": 18446744073709551615, "text": "t"}"#, "18446744073709551615"),
             (r#"{"id": -1, "text": "t", "more": {"id": "x"}}"#, "-1"),
@@ -184,7 +194,7 @@ mod tests {
             (b"{\"id\": 1.5, \"text\": \"t\"}", "\"id\" is a number instead of a string or a whole number"),
             (b"{\"id\": 1, \"text\": null}", "\"text\" is null instead of a string"),
             (b"{\"id\": 1, \"text\": \"\xff\"}", "not UTF-8"),
-            (b"{\"id\": 1, \"text\": \"\\ud800\"}", "not a JSON object"),
+            (b"{\"id\": 1, \"text\": \"\\ud800\"}", "no text in Unicode"),
             (b"{\"id\": \"\", \"text\": \"t\"}", "0 bytes instead of 1 to 1024"),
             (long.as_bytes(), "1025 bytes instead of 1 to 1024"),
         ];

@@ -105,6 +105,14 @@ impl fmt::Display for BadRecord {
 
 impl std::error::Error for BadRecord {}
 
+/// A pattern that is none, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the pattern {pattern:?} cannot be used: {reason}")]
+pub struct BadPattern {
+    pattern: String,
+    reason: String,
+}
+
 /// The records of files, of all files below folders, and of the standard input, in the order in which
 /// they are named; the files of a folder by their names.
 ///
@@ -145,26 +153,27 @@ impl Inputs {
     /// that are named themselves are always read.
     ///
     /// # Errors
-    /// The pattern that is none, with the reason.
-    pub fn include(mut self, patterns: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, String> {
+    /// [`BadPattern`] for one that is none.
+    pub fn include(mut self, patterns: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, BadPattern> {
         let matchers = patterns.into_iter().map(|pattern| {
             let pattern = pattern.as_ref();
-            Glob::new(pattern)
-                .map(|glob| glob.compile_matcher())
-                .map_err(|e| format!("pattern {pattern:?}: {}", e.kind()))
+            let bad = |e: globset::Error| BadPattern { pattern: pattern.to_owned(), reason: e.kind().to_string() };
+            Glob::new(pattern).map(|glob| glob.compile_matcher()).map_err(bad)
         });
         self.files.include(matchers.collect::<Result<Vec<GlobMatcher>, _>>()?);
         Ok(self)
     }
 
-    /// Leaves a file out where it lies below a folder: the output of the same run, for one.
+    /// Leaves out a file, or all files below a folder, that lie below a folder to be read: the output of
+    /// the same run, for one.
     #[must_use]
     pub fn exclude(mut self, path: impl AsRef<Path>) -> Self {
         self.files.exclude(path.as_ref());
         self
     }
 
-    /// Sets the longest record in bytes, uncompressed; longer ones are errors. It bounds the memory.
+    /// Sets the longest record in bytes, uncompressed; longer ones are errors. It bounds the memory
+    /// that reading takes.
     #[must_use]
     pub fn max_record_bytes(mut self, bytes: usize) -> Self {
         self.max_record_bytes = bytes;

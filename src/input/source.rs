@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 
 use super::lines::{Line, next_line};
 use super::{BadRecord, Counted, RawRecord};
@@ -17,6 +17,9 @@ use super::{BadRecord, Counted, RawRecord};
 pub(super) const STDIN: &str = "-";
 
 const BUFFER_BYTES: usize = 256 << 10;
+
+/// The longest look back of a zstd frame: 2^31 bytes, as much as the format allows.
+const MAX_WINDOW_LOG: u32 = 31;
 
 /// How a file is cut into records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,9 +87,12 @@ impl Source {
         let count = read_up_to(&mut file, &mut magic).map_err(unreadable)?;
         let file = io::Cursor::new(magic).take(count as u64).chain(file);
         let (reader, compression): (Box<dyn BufRead + Send>, _) = match magic {
-            [0x1f, 0x8b, ..] => (Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(file))), "gzip"),
-            [0x28, 0xb5, 0x2f, 0xfd] => {
-                let decoder = zstd::stream::read::Decoder::with_buffer(file).map_err(unreadable)?;
+            [0x1f, 0x8b, ..] => (Box::new(BufReader::with_capacity(BUFFER_BYTES, GzipMembers::new(file))), "gzip"),
+            // A frame, or one to be passed over, with which files that can be read in parallel begin.
+            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(file).map_err(unreadable)?;
+                // Files of `zstd --long` need more than the default.
+                decoder.window_log_max(MAX_WINDOW_LOG).map_err(unreadable)?;
                 (Box::new(BufReader::with_capacity(BUFFER_BYTES, decoder)), "zstd")
             }
             _ => (Box::new(file), ""),
@@ -177,6 +183,47 @@ impl Source {
             (name, _) => (format!("the {name} stream is damaged ({error})"), "fetch or write the file again"),
         };
         BadRecord::of_file(&self.path, line, reason, remedy)
+    }
+}
+
+/// The members of a gzip file, one after the other; zeros behind the last are padding.
+struct GzipMembers<R: BufRead> {
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> GzipMembers<R> {
+    fn new(file: R) -> Self {
+        Self { member: Some(GzDecoder::new(file)) }
+    }
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let count = member.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            let mut file = self.member.take().expect("it was just read").into_inner();
+            let padding = loop {
+                let available = file.fill_buf()?;
+                match available.iter().position(|&byte| byte != 0) {
+                    Some(zeros) => break Some(zeros),
+                    None if available.is_empty() => break None,
+                    None => {
+                        let zeros = available.len();
+                        file.consume(zeros);
+                    }
+                }
+            };
+            let Some(zeros) = padding else { return Ok(0) };
+            file.consume(zeros);
+            if file.fill_buf()?.first() != Some(&0x1f) {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "something else follows it"));
+            }
+            self.member = Some(GzDecoder::new(file));
+        }
+        Ok(0)
     }
 }
 

@@ -5,6 +5,7 @@ mod iter;
 mod open;
 mod options;
 mod query;
+mod replacements;
 mod results;
 mod sketch;
 mod tables;
@@ -25,8 +26,9 @@ use crate::format::families::Family;
 use crate::format::keys;
 use crate::format::record::StoreRecord;
 use crate::{Analyser, Error, Fingerprint, Result, Simhash, TableDesign};
-use clock::{Clock, Replacements, time_of};
+use clock::{Clock, time_of};
 use open::Opened;
+use replacements::Replacements;
 use sketch::Index;
 
 /// A store of simhash fingerprints.
@@ -36,7 +38,7 @@ pub type SimhashStore = Store<Fingerprint>;
 ///
 /// A store is a directory. One process has it open for writing, with any number of threads: a `Store`
 /// is a handle that is cheap to clone, `Send` and `Sync`, and the directory is closed with the last
-/// clone. Everything that a call has returned `Ok` for survives a killed process;
+/// clone, or the last [`Documents`] iterator over it. Everything that a call has returned `Ok` for survives a killed process;
 /// [`Store::flush`] makes it survive a power cut.
 ///
 /// ```
@@ -68,7 +70,7 @@ struct Shared<S: Sketch> {
     index: S::Index,
     simhash: Option<Simhash>,
     writers: Mutex<()>,
-    replacements: Replacements,
+    replacements: Replacements<S>,
     clock: Clock,
 }
 
@@ -235,16 +237,20 @@ impl<S: Sketch> Store<S> {
     /// What the system reports.
     pub fn stats(&self) -> Result<Stats> {
         let shared = &self.shared;
-        let table = Family::all(&shared.record.design, S::IDENTITY_BYTES, shared.record.generation);
-        let first = table.into_iter().find(|family| matches!(family, Family::Table { .. }));
-        let sketches = first.map_or(Ok(0), |family| shared.engine.approximate_keys(shared.engine.family(family)?))?;
+        let engine = &shared.engine;
+        let families = Family::all(&shared.record.design, S::IDENTITY_BYTES, shared.record.generation);
+        let tables = families.into_iter().filter(|family| matches!(family, Family::Table { .. }));
+        let tables = tables.map(|family| engine.family(family)).collect::<Result<Vec<_>>>()?;
         Ok(Stats {
-            approximate_documents: shared.engine.approximate_keys(shared.documents)?,
-            approximate_sketches: sketches,
-            disk_bytes: shared.engine.disk_bytes()?,
-            write_buffer_bytes: shared.engine.write_buffer_bytes()?,
-            cache_bytes: shared.engine.cache_usage_bytes(),
-            tables: shared.record.design.tables().len(),
+            approximate_documents: engine.approximate_keys(shared.documents)?,
+            approximate_sketches: tables.first().map_or(Ok(0), |&table| engine.approximate_keys(table))?,
+            disk_bytes: engine.disk_bytes()?,
+            table_bytes: tables.iter().map(|&table| engine.file_bytes(table)).sum::<Result<_>>()?,
+            document_bytes: engine.file_bytes(shared.documents)?,
+            holder_bytes: engine.file_bytes(shared.holders)?,
+            write_buffer_bytes: engine.write_buffer_bytes()?,
+            cache_bytes: engine.cache_usage_bytes(),
+            tables: tables.len(),
             generation: shared.record.generation,
             created_at: time_of(shared.record.created_at_millis),
         })
@@ -348,22 +354,43 @@ impl<S: Sketch> Shared<S> {
 
     /// Visits the ids of the documents that have a sketch, in their order, until one is refused.
     fn visit_holders(&self, sketch: &S, mut visit: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {
-        let mut probe = self.engine.probe(self.holders)?;
-        self.engine.visit_keys(&mut probe, sketch.identity().as_ref(), |key| {
+        let mut cursor = self.engine.cursor(self.holders)?;
+        self.engine.visit_keys(&mut cursor, sketch.identity().as_ref(), |key| {
             visit(keys::decode_holder(key, S::IDENTITY_BYTES).map_err(|e| malformed(self.engine.path(), e))?)
         })
     }
 
-    /// The smallest id of a document that has a sketch, `other_than` left out.
-    fn first_holder(&self, sketch: &S, other_than: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
+    /// The smallest id of a document that has a sketch.
+    fn first_holder(&self, sketch: &S) -> Result<Option<Vec<u8>>> {
         let mut first = None;
         self.visit_holders(sketch, |id| {
-            if Some(id) != other_than {
-                first = Some(id.to_owned());
-            }
-            Ok(first.is_none())
+            first = Some(id.to_owned());
+            Ok(false)
         })?;
         Ok(first)
+    }
+
+    /// Whether a document other than the one with this id has a sketch.
+    ///
+    /// Deleted holders lie in the way until they are compacted, so the two places where another one is
+    /// likely are looked at first: behind the id, for deletions in the order of ids, and at the front.
+    fn has_other_holder(&self, sketch: &S, id: &[u8]) -> Result<bool> {
+        let identity = sketch.identity();
+        let own = keys::encode_holder(identity.as_ref(), id);
+        let behind = [&own[..], &[0]].concat();
+        for start in [&behind[..], identity.as_ref()] {
+            let mut others = self.engine.first_keys(self.holders, start, identity.as_ref(), 2)?;
+            others.retain(|key| *key != own);
+            if !others.is_empty() {
+                return Ok(true);
+            }
+        }
+        let mut found = false;
+        self.visit_holders(sketch, |holder| {
+            found = holder != id;
+            Ok(!found)
+        })?;
+        Ok(found)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::options::{Options, Text};
 use super::sketch::Sketch;
-use crate::engine::{Engine, Found, malformed};
+use crate::engine::{self, Engine, Found, malformed};
 use crate::format::VERSION;
 use crate::format::families::Family;
 use crate::format::record::{RecordError, StoreRecord};
@@ -41,23 +41,21 @@ pub(super) fn create<S: Sketch>(path: &Path, design: &TableDesign, options: &Opt
 
 /// Whether [`create`] is what a path needs.
 pub(super) fn is_missing(path: &Path) -> Result<bool> {
-    Ok(matches!(Engine::inspect(path)?, Found::Nothing | Found::Begun))
+    Ok(matches!(engine::inspect(path)?, Found::Nothing | Found::Begun))
 }
 
 pub(super) fn open<S: Sketch>(path: &Path, options: &Options, read_only: bool) -> Result<Opened> {
     let engine = Engine::open(path, &options.resources(), read_only)?;
     // Families without a record: the creation was interrupted just before it ended.
     let bytes = engine.record()?.ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
-    let record = StoreRecord::decode(&bytes).map_err(|e| match e {
+    let mismatch =
+        |what, found: String, expected: String| Error::Mismatch { path: path.to_owned(), what, found, expected };
+    let record = StoreRecord::decode(&bytes, S::KIND).map_err(|e| match e {
         RecordError::NoRecord => Error::Corrupt { path: path.to_owned(), what: "the store record is no record".into() },
+        RecordError::Sketch(found) => mismatch("sketches of the kind", found, S::KIND.to_owned()),
         RecordError::Version(found) => Error::Format { path: path.to_owned(), found, supported: VERSION },
         RecordError::Malformed(e) => malformed(path, e),
     })?;
-    let mismatch =
-        |what, found: String, expected: String| Error::Mismatch { path: path.to_owned(), what, found, expected };
-    if record.sketch != S::KIND {
-        return Err(mismatch("sketches of the kind", record.sketch, S::KIND.to_owned()));
-    }
     if let Some((name, value)) = record.settings.first() {
         return Err(mismatch("the setting", format!("{name}={value}"), "one that this build knows".to_owned()));
     }
@@ -67,7 +65,7 @@ pub(super) fn open<S: Sketch>(path: &Path, options: &Options, read_only: bool) -
             mismatch(
                 "the analyser",
                 stored.to_string(),
-                format!("one of this build, which has {}", Analyser::default()),
+                format!("the one of this build, {}, or none (Options::sketches_only)", Analyser::default()),
             )
         })?),
         (Text::Analyser(expected), Some(stored)) if expected.describe() == *stored => Some(expected.clone()),

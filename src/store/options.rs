@@ -47,7 +47,8 @@ impl Options {
         }
     }
 
-    /// Sets the size of the block cache, which all tables share; 128 MiB by default.
+    /// Sets the size of the block cache, which all tables share; 128 MiB by default, at least
+    /// 64 KiB.
     #[must_use]
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
         self.cache_bytes = bytes;
@@ -55,7 +56,7 @@ impl Options {
     }
 
     /// Sets how much may be buffered before it is written to files, all tables together; 128 MiB by
-    /// default. The log on disk is kept below twice that, or 64 MiB.
+    /// default, at least 1 MiB. The log on disk is kept below twice that, or 64 MiB.
     #[must_use]
     pub fn write_buffer_bytes(mut self, bytes: usize) -> Self {
         self.write_buffer_bytes = bytes;

@@ -16,9 +16,10 @@ const ATTEMPTS: u32 = 4;
 /// written after its table was read. Then the query is asked again.
 pub(super) fn query<S: Sketch>(store: &Shared<S>, sketch: &S, max_distance: u32) -> Result<Matches> {
     for _ in 0..ATTEMPTS {
-        let before = store.replacements.seen();
+        let begun = store.replacements.now();
         let matches = query_once(store, sketch, max_distance)?;
-        if before.is_some() && store.replacements.seen() == before {
+        // What was replaced by something far is no longer near: both with and without it is an answer.
+        if !store.replacements.overlap(begun, |new| new.distance_to(sketch) <= max_distance) {
             return Ok(matches);
         }
     }
@@ -35,6 +36,26 @@ fn query_once<S: Sketch>(store: &Shared<S>, sketch: &S, max_distance: u32) -> Re
             Ok(true)
         })?;
     }
+    Ok(Matches { matches: each_once(matches), stats })
+}
+
+/// The matches in their order, each document once. A document that was deleted and stored again with
+/// another sketch during the query may have been met under both.
+fn each_once(mut matches: Vec<Match>) -> Vec<Match> {
+    matches.sort_unstable_by(|a, b| (&a.id, a.distance).cmp(&(&b.id, b.distance)));
+    matches.dedup_by(|later, earlier| later.id == earlier.id);
     matches.sort_unstable();
-    Ok(Matches { matches, stats })
+    matches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_that_was_met_twice_is_reported_once_at_its_least_distance() {
+        let found = |distance, id: &str| Match { distance, id: id.into() };
+        let met = vec![found(3, "x"), found(0, "y"), found(1, "x"), found(1, "a"), found(2, "x")];
+        assert_eq!(each_once(met), [found(0, "y"), found(1, "a"), found(1, "x")]);
+    }
 }

@@ -101,7 +101,7 @@ impl<'a> IntoIterator for &'a Matches {
 pub struct QueryStats {
     /// Prefixes that were looked up, over all tables.
     pub probes: u64,
-    /// Distinct stored sketches that were compared, over all tables.
+    /// Stored sketches that were compared: in each table each distinct one once.
     pub candidates: u64,
     /// How often a table was read from end to end, since that is cheaper than its probes.
     pub scans: u64,
@@ -135,6 +135,12 @@ pub struct Stats {
     pub approximate_sketches: u64,
     /// The bytes of all files.
     pub disk_bytes: u64,
+    /// Of these, the data files of all tables. What is still in the write buffers is not in it.
+    pub table_bytes: u64,
+    /// The data files of the documents, likewise.
+    pub document_bytes: u64,
+    /// The data files of the holders, likewise.
+    pub holder_bytes: u64,
     /// The bytes of the write buffers in memory.
     pub write_buffer_bytes: u64,
     /// The bytes of the block cache in use.

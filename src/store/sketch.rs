@@ -33,6 +33,8 @@ pub(crate) mod sealed {
         fn encode(&self) -> Self::Encoded;
         /// The sketch of `BYTES` bytes.
         fn decode(bytes: &[u8]) -> Option<Self>;
+        /// In how many places two sketches differ.
+        fn distance_to(&self, other: &Self) -> u32;
         /// The bytes by which equal sketches are found: equal for equal sketches only.
         fn identity(&self) -> Self::Encoded;
     }
@@ -50,6 +52,10 @@ pub(crate) mod sealed {
 
         fn decode(bytes: &[u8]) -> Option<Self> {
             Some(Self::from_be_bytes(bytes.try_into().ok()?))
+        }
+
+        fn distance_to(&self, other: &Self) -> u32 {
+            self.distance(*other)
         }
 
         fn identity(&self) -> [u8; 8] {

@@ -97,10 +97,10 @@ impl Index<Fingerprint> for Tables {
         for ((table, family, keys), radius) in self.entries().zip(probes.radii()) {
             let Some(radius) = *radius else { continue };
             let permuted = table.permute(*sketch);
-            let mut probe = engine.probe(family)?;
+            let mut cursor = engine.cursor(family)?;
             visit_prefixes(keys.prefix(permuted), table.prefix_bits(), radius, &mut |prefix| {
                 stats.probes += 1;
-                engine.visit_keys(&mut probe, keys.head(prefix).as_ref(), |key| {
+                engine.visit_keys(&mut cursor, keys.head(prefix).as_ref(), |key| {
                     let candidate = keys.decode(key).map_err(|e| malformed(engine.path(), e))?;
                     near.verify(table, permuted, candidate, stats);
                     Ok(true)

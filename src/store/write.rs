@@ -15,7 +15,8 @@ use crate::format::keys;
 pub(super) fn insert<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S) -> Result<Option<S>> {
     let old = store.document(id)?.map(|document| document.sketch);
     if old.as_ref() != Some(sketch) {
-        put(store, id, sketch, old.as_ref())?;
+        let is_held = store.first_holder(sketch)?.is_some();
+        put(store, id, sketch, is_held, old.as_ref())?;
     }
     Ok(old)
 }
@@ -30,7 +31,8 @@ pub(super) fn check_and_insert<S: Sketch>(
         return Ok(Admission::Duplicate(nearest));
     }
     let old = store.document(id)?.map(|document| document.sketch);
-    put(store, id, sketch, old.as_ref())?;
+    // Nothing near has a holder, so the sketch itself has none.
+    put(store, id, sketch, false, old.as_ref())?;
     Ok(Admission::Admitted)
 }
 
@@ -43,18 +45,19 @@ pub(super) fn delete<S: Sketch>(store: &Shared<S>, id: &[u8]) -> Result<Option<S
     Ok(Some(document.sketch))
 }
 
-/// Stores a document in place of the one that has its id, whose sketch is `old`, another one.
-fn put<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S, old: Option<&S>) -> Result<()> {
+/// Stores a document in place of the one that has its id, whose sketch is `old`. `is_held` tells
+/// whether a document has the sketch already.
+fn put<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S, is_held: bool, old: Option<&S>) -> Result<()> {
     let mut batch = store.engine.batch();
     let identity = sketch.identity();
-    if store.first_holder(sketch, None)?.is_none() {
+    if !is_held {
         store.index.put(&mut batch, sketch)?;
     }
     batch.put(store.holders, &keys::encode_holder(identity.as_ref(), id), &[])?;
     batch.put(store.documents, id, &keys::encode_document(sketch.encode().as_ref(), store.clock.now_millis(), &[]))?;
-    let Some(old) = old else { return batch.write() };
+    let Some(old) = old.filter(|&old| old != sketch) else { return batch.write() };
     release(store, &mut batch, id, old)?;
-    let _replacing = store.replacements.begin();
+    let _replacing = store.replacements.begin(sketch.clone());
     batch.write()
 }
 
@@ -62,7 +65,7 @@ fn put<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S, old: Option<&S>) -> 
 /// last.
 fn release<S: Sketch>(store: &Shared<S>, batch: &mut crate::engine::Batch<'_>, id: &[u8], sketch: &S) -> Result<()> {
     batch.delete(store.holders, &keys::encode_holder(sketch.identity().as_ref(), id))?;
-    if store.first_holder(sketch, Some(id))?.is_none() {
+    if !store.has_other_holder(sketch, id)? {
         store.index.delete(batch, sketch)?;
     }
     Ok(())
@@ -75,7 +78,7 @@ fn nearest<S: Sketch>(store: &Shared<S>, sketch: &S, max_distance: u32) -> Resul
         if best.as_ref().is_some_and(|best| best.distance < distance) {
             break;
         }
-        if let Some(id) = store.first_holder(&near, None)? {
+        if let Some(id) = store.first_holder(&near)? {
             let found = Match { distance, id };
             best = Some(best.map_or_else(|| found.clone(), |best| best.min(found.clone())));
         }

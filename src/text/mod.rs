@@ -23,7 +23,9 @@ use tokens::Tokens;
 ///
 /// The analyser of a store is part of its store record, with its version and the Unicode versions of
 /// its parts, and a store opened with another one is refused: different features make fingerprints
-/// that cannot be compared.
+/// that cannot be compared. The Unicode versions are those of the crates that this crate is built with:
+/// an application that keeps stores keeps its `Cargo.lock`. A store whose analyser a build does not have
+/// can still be opened with [`Options::sketches_only`](crate::Options::sketches_only).
 ///
 /// ```
 /// use nearstone::Analyser;

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use unicode_properties::{GeneralCategoryGroup, UnicodeEmoji, UnicodeGeneralCategory};
+use unicode_properties::{EmojiStatus, GeneralCategoryGroup, UnicodeEmoji, UnicodeGeneralCategory};
 use unicode_script::{Script, UnicodeScript};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -72,15 +72,22 @@ impl Tokens {
 }
 
 /// Whether a character makes a segment a token: a letter, a digit, or an emoji.
+///
+/// Older symbols such as `©` and `▪` are emoji only where a variation selector says so, and that is
+/// ignored: they do not count.
 fn is_feature(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();
     }
     match c.general_category_group() {
         GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number => !is_ignored(c),
-        GeneralCategoryGroup::Symbol => c.is_emoji_char(),
+        GeneralCategoryGroup::Symbol => c.is_emoji_char() && (c >= '\u{1f000}' || is_shown_as_emoji(c)),
         _ => false,
     }
+}
+
+fn is_shown_as_emoji(c: char) -> bool {
+    matches!(c.emoji_status(), EmojiStatus::EmojiPresentation | EmojiStatus::EmojiPresentationAndModifierBase)
 }
 
 fn is_written_without_spaces(c: char) -> bool {

@@ -101,7 +101,11 @@ fn dedup_keeps_the_first_of_each_group_unchanged_and_in_order() {
     let ran = shell.run(&["dedup", "in.jsonl", "--out", "kept.jsonl", "--quiet"]);
     assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
     assert_eq!(shell.read("kept.jsonl"), format!("{one}{two}{four}"));
-    assert_eq!(fs::read_dir(shell.dir.path()).unwrap().count(), 3, "no store is left behind");
+    // The temporary store is removed, from runs that fail too.
+    shell.file("tmp/keep", "");
+    assert_eq!(shell.run(&["dedup", "in.jsonl", "--temp-dir", "tmp"]).code, 0);
+    assert_eq!(shell.run(&["dedup", "in.jsonl", "missing", "--temp-dir", "tmp"]).code, 3);
+    assert_eq!(fs::read_dir(shell.dir.path().join("tmp")).unwrap().count(), 1);
 }
 
 #[test]
@@ -146,15 +150,21 @@ fn a_second_file_is_deduplicated_against_the_first() {
     // A run that is repeated gives the same output.
     let again = shell.run(&["dedup", "tuesday.jsonl", "--store", "seen"]);
     assert_eq!(again.out, line("c", CAT));
-    assert!(again.err.contains("1 of them stored by an earlier run"), "{}", again.err);
+    assert!(again.err.contains("1 stored by an earlier run"), "{}", again.err);
 }
 
 #[test]
 fn an_id_that_comes_twice_in_a_run() {
     let shell = Shell::new();
     shell.file("same.jsonl", line("a", FOX) + &line("a", FOX));
-    let ran = shell.run(&["dedup", "same.jsonl", "--duplicates", "d.jsonl"]);
-    assert_eq!((ran.code, ran.out), (0, line("a", FOX)));
+    // Each time, however short the time between the two.
+    for _ in 0..40 {
+        let ran = shell.run(&["dedup", "same.jsonl", "--duplicates", "d.jsonl"]);
+        assert_eq!((ran.code, ran.out), (0, line("a", FOX)));
+    }
+    for _ in 0..2 {
+        assert_eq!(shell.run(&["dedup", "same.jsonl", "--store", "s"]).out, line("a", FOX), "and when it is repeated");
+    }
     assert!(shell.read("d.jsonl").contains("\"duplicate_of\":\"a\",\"id\":\"a\""));
     shell.file("other.jsonl", line("a", FOX) + &line("a", CAT));
     let ran = shell.run(&["dedup", "other.jsonl"]);
@@ -268,12 +278,15 @@ fn a_line_of_100_mb_is_refused_in_bounded_memory() {
 #[test]
 fn output_over_input_is_refused_and_destroys_nothing() {
     let shell = Shell::new();
-    shell.file("in.jsonl", line("a", FOX));
+    let input = shell.file("in.jsonl", line("a", FOX));
+    fs::hard_link(input, shell.dir.path().join("linked.jsonl")).unwrap();
     for arguments in [
         &["dedup", "in.jsonl", "--out", "in.jsonl"][..],
         &["dedup", "in.jsonl", "--out", "./in.jsonl"],
         &["dedup", "in.jsonl", "--duplicates", "in.jsonl"],
         &["dedup", "in.jsonl", "--out", "x", "--duplicates", "x"],
+        &["dedup", "in.jsonl", "--out", "x", "--duplicates", "./x"],
+        &["dedup", "in.jsonl", "--out", "linked.jsonl"],
     ] {
         let ran = shell.run(arguments);
         assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.err);
@@ -320,6 +333,104 @@ fn a_store_from_the_shell() {
     assert!(shell.run(&["stats", "s", "--count"]).out.contains("documents          0"));
 }
 
+/// A run that fails leaves the output of the one before.
+#[test]
+fn an_output_is_replaced_only_by_a_finished_one() {
+    let shell = Shell::new();
+    shell.file("in.jsonl", line("a", FOX));
+    shell.file("bad.jsonl", line("b", CAT) + "bad\n");
+    assert_eq!(shell.run(&["dedup", "in.jsonl", "--out", "out.jsonl"]).code, 0);
+    for arguments in [["dedup", "bad.jsonl", "--out", "out.jsonl"], ["dedup", "missing.jsonl", "--out", "out.jsonl"]] {
+        assert_eq!(shell.run(&arguments).code, 3);
+        assert_eq!(shell.read("out.jsonl"), line("a", FOX));
+    }
+    assert_eq!(fs::read_dir(shell.dir.path()).unwrap().count(), 3, "nothing is left beside it");
+    assert_eq!(shell.run(&["dedup", "in.jsonl", "--out", "/dev/null"]).code, 0);
+}
+
+/// A page that changed takes the place of its earlier version, and the summary says so.
+#[test]
+fn a_changed_text_under_a_stored_id_is_kept_and_replaces_it() {
+    let shell = Shell::new();
+    shell.file("monday.jsonl", line("url", FOX));
+    shell.file("tuesday.jsonl", line("url", CAT));
+    shell.run(&["dedup", "monday.jsonl", "--store", "seen"]);
+    let ran = shell.run(&["dedup", "tuesday.jsonl", "--store", "seen"]);
+    assert_eq!(ran.out, line("url", CAT));
+    assert!(ran.err.contains("1 in place of another text with the same id"), "{}", ran.err);
+    let ran = shell.run_with(&["dedup", "-", "--store", "seen", "--line-ids"], b"");
+    assert_eq!(ran.code, 2, "the lines of every standard input would have the same ids");
+}
+
+#[test]
+fn the_store_is_no_input_of_its_own_run() {
+    let shell = Shell::new();
+    shell.file("d/a.txt", FOX);
+    for _ in 0..2 {
+        let ran = shell.run(&["dedup", "d", "--store", "d/seen"]);
+        assert_eq!((ran.code, ran.out.as_str()), (0, "d/a.txt\n"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn padded_and_parallel_compressed_files() {
+    let shell = Shell::new();
+    let text = line("a", FOX) + &line("b", CAT);
+    shell.file("padded.jsonl.gz", [gzip(text.as_bytes()), vec![0; 1000]].concat());
+    shell.file("junk.jsonl.gz", [gzip(text.as_bytes()), b"junk".to_vec()].concat());
+    let skippable =
+        [&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4][..], &zstd::encode_all(text.as_bytes(), 3).unwrap()]
+            .concat();
+    shell.file("skippable.jsonl.zst", skippable);
+    for name in ["padded.jsonl.gz", "skippable.jsonl.zst"] {
+        let ran = shell.run(&["dedup", name]);
+        assert_eq!((ran.code, &ran.out), (0, &text), "{name}: {}", ran.err);
+    }
+    let ran = shell.run(&["dedup", "junk.jsonl.gz", "--skip-bad"]);
+    assert_eq!(ran.out, text);
+    assert!(ran.err.contains("junk.jsonl.gz:3: the gzip stream is damaged (something else follows it)"), "{}", ran.err);
+}
+
+/// A record that cannot be used ends the run though its input is still open, and so does Ctrl-C.
+#[test]
+#[cfg(unix)]
+fn a_run_ends_without_waiting_for_its_input() {
+    let shell = Shell::new();
+    let start = || {
+        let mut command = shell.command(&["dedup", "-", "--store", "seen"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut child = start();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"bad\n").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    drop(stdin);
+    let mut child = start();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(line("a", FOX).as_bytes()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("repeat the run to go on"));
+    drop(stdin);
+    assert_eq!(shell.run(&["get", "seen", "a"]).code, 0, "what was read is stored");
+}
+
+/// Prose that nobody can read is no failure.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_standard_error_is_no_failure_and_a_full_output_is() {
+    let shell = Shell::new();
+    shell.file("in.jsonl", line("a", FOX));
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = shell.command(&["dedup", "in.jsonl"]).stderr(full()).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout), (Some(0), line("a", FOX).into_bytes()));
+    let output = shell.command(&["dedup", "in.jsonl"]).stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write the standard output: No space left"));
+}
+
 #[test]
 fn exit_codes() {
     let shell = Shell::new();
@@ -332,6 +443,8 @@ fn exit_codes() {
         (2, &["dedup"][..]),
         (2, &["dedup", "in.jsonl", "--max-distance", "13"]),
         (2, &["dedup", "in.jsonl", "--include", "["]),
+        (2, &["dedup", "in.jsonl", "--threads", "100000"]),
+        (2, &["dedup", "in.jsonl", "--max-distance", "13", "--store", "new"]),
         (2, &["create", "t", "--blocks", "3"]),
         (2, &["query", "s", "--fingerprint", "xyz"]),
         (2, &["query", "s", "--text", "text", "--max-distance", "17"]),
@@ -356,6 +469,7 @@ fn exit_codes() {
         }
     }
     drop(store);
+    assert!(!shell.dir.path().join("new").exists(), "nothing is created by a command that is refused");
 }
 
 /// `head` takes what it needs and goes: that is no failure.

@@ -1,4 +1,5 @@
-//! Damaged stores: an error, never a panic, and never a wrong match.
+//! Damaged stores: an error, never a panic, and never a wrong match. What was lost with damaged bytes may be
+//! missing; docs/durability.md says where that is told.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -119,6 +119,46 @@ fn one_value_under_many_ids_costs_one_candidate() {
     assert_eq!((gone.len(), gone.stats().candidates), (0, 0));
 }
 
+/// Deleting the holders of one sketch, in any order, does not walk over all that were deleted before: with
+/// that, this would take minutes.
+#[test]
+fn a_page_held_by_many_is_given_up_by_all() {
+    const HOLDERS: u32 = 60_000;
+    for backwards in [false, true] {
+        let scratch = Scratch::new();
+        let store = scratch.create(&TableDesign::default());
+        let value = Fingerprint::new(1);
+        for i in 0..HOLDERS {
+            store.insert(i.to_be_bytes(), &value).unwrap();
+        }
+        for i in 0..HOLDERS {
+            let i = if backwards { HOLDERS - 1 - i } else { i };
+            assert_eq!(store.delete(i.to_be_bytes()).unwrap(), Some(value));
+        }
+        let gone = store.query(&value, 3).unwrap();
+        assert_eq!((gone.len(), gone.stats().candidates), (0, 0), "backwards: {backwards}");
+    }
+}
+
+/// The search for probes ends for every design and distance, and what it finds covers the distance.
+#[test]
+fn every_design_answers_every_distance_soon() {
+    for (blocks, most) in [(5, 3), (6, 3), (7, 3), (8, 3), (8, 5), (11, 2), (64, 1)] {
+        let design = TableDesign::choose(blocks, most).unwrap();
+        for distance in 0..=TableDesign::MAX_DISTANCE {
+            let begun = std::time::Instant::now();
+            if let Some(probes) = design.probes_for(distance) {
+                assert!(probes.total() <= TableDesign::MAX_PROBES);
+                if distance <= 6 {
+                    design.check_radii(probes.radii(), distance).unwrap();
+                }
+            }
+            // A bound on hanging, not on speed: it takes a fraction of a second.
+            assert!(begun.elapsed().as_secs() < 60, "{design} at {distance}");
+        }
+    }
+}
+
 #[test]
 fn the_same_id_twice() {
     let scratch = Scratch::new();

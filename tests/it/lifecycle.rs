@@ -174,6 +174,125 @@ fn an_interrupted_creation_is_begun_anew() {
     assert_eq!(store.design(), &design);
 }
 
+/// A creation that was killed after the database was made, and before the first family.
+#[test]
+fn a_creation_that_got_as_far_as_a_database_is_begun_anew() {
+    for how in ["create", "open_or_create"] {
+        let scratch = Scratch::new();
+        fs::create_dir(scratch.path()).unwrap();
+        fs::write(scratch.path().join("NEARSTONE-LOCK"), "").unwrap();
+        drop(rocksdb::DB::open_default(scratch.path()).unwrap());
+        assert!(matches!(SimhashStore::open(scratch.path(), &small()), Err(Error::NotFound { .. })));
+        let design = TableDesign::default();
+        let store = match how {
+            "create" => SimhashStore::create(scratch.path(), &design, &small()),
+            _ => SimhashStore::open_or_create(scratch.path(), &design, &small()),
+        };
+        store.unwrap().insert("id", &Fingerprint::new(1)).unwrap();
+    }
+}
+
+/// Changes the database of a closed store by hand.
+fn with_database(path: &std::path::Path, change: impl FnOnce(&mut rocksdb::DB)) {
+    let options = rocksdb::Options::default();
+    let names = rocksdb::DB::list_cf(&options, path).unwrap();
+    let families = names.iter().map(|name| rocksdb::ColumnFamilyDescriptor::new(name, rocksdb::Options::default()));
+    let mut database = rocksdb::DB::open_cf_descriptors(&options, path, families).unwrap();
+    change(&mut database);
+    // All of it in files, so that no log is replayed with other options than the store's.
+    database.flush().unwrap();
+}
+
+fn record_with(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let hex: String = include_str!("../data/store-record-v1.hex").split_whitespace().collect();
+    let mut bytes: Vec<u8> =
+        (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect();
+    bytes.truncate(bytes.len() - 8);
+    change(&mut bytes);
+    let sum = xxhash_rust::xxh3::xxh3_64(&bytes).to_be_bytes();
+    bytes.extend(sum);
+    bytes
+}
+
+#[test]
+fn a_database_of_another_program_is_left_alone() {
+    let scratch = Scratch::new();
+    drop(rocksdb::DB::open_default(scratch.path()).unwrap());
+    with_database(&scratch.path(), |database| database.create_cf("documents", &rocksdb::Options::default()).unwrap());
+    let before = fs::read_dir(scratch.path()).unwrap().count();
+    for error in [
+        SimhashStore::open(scratch.path(), &small()).unwrap_err(),
+        SimhashStore::create(scratch.path(), &TableDesign::default(), &small()).unwrap_err(),
+        SimhashStore::open_or_create(scratch.path(), &TableDesign::default(), &small()).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::NotAStore { .. }), "{error}");
+        assert!(error.to_string().contains("another program"), "{error}");
+    }
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), before);
+}
+
+/// A later format is named, whatever it has changed: the record, or the families.
+#[test]
+fn a_store_of_a_later_format_is_refused_by_its_version() {
+    for new_family in [false, true] {
+        let scratch = Scratch::new();
+        scratch.create(&TableDesign::default());
+        with_database(&scratch.path(), |database| {
+            database.put(b"store", record_with(|bytes| bytes[9] = 2)).unwrap();
+            if new_family {
+                database.create_cf("pages00.2.1", &rocksdb::Options::default()).unwrap();
+            }
+        });
+        for error in [
+            SimhashStore::open(scratch.path(), &small()).unwrap_err(),
+            SimhashStore::open_read_only(scratch.path(), &small()).unwrap_err(),
+        ] {
+            assert!(matches!(error, Error::Format { found: 2, supported: 1, .. }), "{error}");
+        }
+    }
+}
+
+#[test]
+fn what_this_build_cannot_serve_is_named() {
+    let rows: [(&str, Vec<u8>); 2] = [
+        ("the setting retention-seconds=86400", record_with(|_| {})),
+        // The first letter of the kind of sketch.
+        ("sketches of the kind \u{79}imhash64", record_with(|bytes| bytes[22] = b'y')),
+    ];
+    for (message, record) in rows {
+        let scratch = Scratch::new();
+        scratch.create(&TableDesign::choose(5, 3).unwrap());
+        with_database(&scratch.path(), |database| database.put(b"store", &record).unwrap());
+        let error = SimhashStore::open(scratch.path(), &small()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+        assert!(error.to_string().contains(message), "{error}");
+    }
+}
+
+#[test]
+fn a_missing_family_is_damage() {
+    for family in ["documents", "holders.8", "table02.2.0"] {
+        let scratch = Scratch::new();
+        scratch.create(&TableDesign::default());
+        with_database(&scratch.path(), |database| database.drop_cf(family).unwrap());
+        let error = SimhashStore::open(scratch.path(), &small()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.to_string().contains(family), "{error}");
+    }
+}
+
+/// RocksDB ends the process at some of these.
+#[test]
+fn any_resources_will_do() {
+    for bytes in [0, 1, usize::MAX] {
+        let scratch = Scratch::new();
+        let options = Options::new().cache_bytes(bytes).write_buffer_bytes(bytes);
+        let store = SimhashStore::create(scratch.path(), &TableDesign::default(), &options).unwrap();
+        store.insert("id", &Fingerprint::new(1)).unwrap();
+        assert_eq!(store.query(&Fingerprint::new(1), 3).unwrap().len(), 1);
+    }
+}
+
 #[test]
 fn open_or_create_creates_once_and_then_checks() {
     let scratch = Scratch::new();

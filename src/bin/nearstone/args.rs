@@ -19,7 +19,7 @@ use crate::failure::Usage;
     arg_required_else_help = true
 )]
 #[command(after_help = "Exit codes: 0 done or found, 1 nothing found, 2 wrong usage, 3 input, output or store failed,
-4 store damaged or made otherwise, 5 store in use by another process.")]
+4 store damaged or made otherwise, 5 store in use by another process, 130 interrupted.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -61,7 +61,8 @@ A row of --duplicates is {\"id\", \"duplicate_of\", \"distance\"}: the nearest k
 of the 64 bits of the fingerprints differ.
 
 With --store the run continues a store. A record that the store already holds under the same id from
-an earlier run, near enough, is kept again: a run that was interrupted can be repeated.";
+an earlier run, near enough, is kept again: a run that was interrupted can be repeated. Another text
+under a stored id takes the place of the stored one. Ids should not start anew with each file.";
 
 /// Keep the first of each group of near-duplicates.
 ///
@@ -78,7 +79,7 @@ pub(crate) struct Dedup {
     /// Where a temporary store goes [default: the system's]
     #[arg(long, value_name = "DIR", conflicts_with = "store")]
     pub(crate) temp_dir: Option<PathBuf>,
-    /// How many of the 64 bits may differ, inclusive: 0 to 12
+    /// How many of the 64 bits may differ, inclusive: 0 to 12, or what the store admits by
     #[arg(long, value_name = "BITS", default_value_t = 3)]
     pub(crate) max_distance: u32,
     /// Write kept records here, - for the standard output
@@ -212,8 +213,8 @@ pub(crate) struct Input {
     #[arg(long, value_name = "BYTES", default_value_t = Inputs::DEFAULT_MAX_RECORD_BYTES)]
     pub(crate) max_record_bytes: usize,
     /// Threads that compute fingerprints [default: the number of cores]
-    #[arg(long, short, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
     /// No progress and no summary
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -243,7 +244,7 @@ impl Input {
             Some(InputFormat::Text) => Format::Text,
         };
         let inputs = Inputs::new(&self.inputs).format(format).max_record_bytes(self.max_record_bytes);
-        inputs.include(&self.include).map_err(Usage)
+        inputs.include(&self.include).map_err(|e| Usage(e.to_string()))
     }
 
     pub(crate) fn fields(&self) -> Fields {
@@ -251,7 +252,8 @@ impl Input {
     }
 
     pub(crate) fn threads(&self) -> usize {
-        self.threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(cores, usize::from)
     }
 }
 

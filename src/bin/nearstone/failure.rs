@@ -4,6 +4,8 @@ use std::io;
 
 use nearstone::ErrorKind;
 
+use crate::interrupt::Interrupted;
+
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -23,6 +25,8 @@ const FAILED: u8 = 3;
 const UNFIT: u8 = 4;
 /// Another process has the store open.
 const LOCKED: u8 = 5;
+/// The run was interrupted, as shells report it.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// A command line that the parser takes but that makes no sense.
 #[derive(Debug)]
@@ -40,6 +44,9 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
     if error.is::<Usage>() {
         return USAGE;
     }
+    if error.is::<Interrupted>() {
+        return INTERRUPTED;
+    }
     match error.downcast_ref::<nearstone::Error>() {
         Some(nearstone::Error::NotAStore { .. }) => UNFIT,
         Some(error) => match error.kind() {
@@ -50,6 +57,17 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
         },
         None => FAILED,
     }
+}
+
+/// The error and its causes in one line, without causes that the text before has told already.
+pub(crate) fn message(error: &anyhow::Error) -> String {
+    let mut message = String::new();
+    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+        if !message.contains(&cause) {
+            message = if message.is_empty() { cause } else { format!("{message}: {cause}") };
+        }
+    }
+    message.replace('\n', " ")
 }
 
 /// Whether the reader of our output went away, as `head` does when it has enough.

@@ -3,9 +3,11 @@
 mod args;
 mod cmd;
 mod failure;
+mod interrupt;
 mod output;
 mod pipeline;
 mod progress;
+mod prose;
 
 use std::process::ExitCode;
 
@@ -16,6 +18,7 @@ use failure::Outcome;
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    interrupt::install();
     let outcome = match args.command {
         Command::Dedup(args) => cmd::dedup::run(&args),
         Command::Create(args) => cmd::create::run(&args),
@@ -32,7 +35,7 @@ fn main() -> ExitCode {
         Ok(Outcome::No) => ExitCode::from(failure::NO),
         Err(e) if failure::is_broken_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("nearstone: {e:#}");
+            prose::say!("nearstone: {}", failure::message(&e));
             ExitCode::from(failure::code(&e))
         }
     }

@@ -1,19 +1,132 @@
 //! What is written for programs to read.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde_json::{Map, Value};
+use tempfile::NamedTempFile;
 
-/// Opens a file for writing, or the standard output for `-`.
-pub(crate) fn create(path: &Path) -> anyhow::Result<Box<dyn Write>> {
-    if path.as_os_str() == "-" {
-        return Ok(Box::new(BufWriter::new(io::stdout().lock())));
+use crate::failure::Usage;
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// A file, or the standard output, being written.
+///
+/// A file appears, in place of an older one, when it is finished; a run that fails leaves the older one.
+pub(crate) struct Output {
+    name: PathBuf,
+    sink: Sink,
+}
+
+enum Sink {
+    Stdout(BufWriter<io::Stdout>),
+    /// Written beside the target, to be renamed.
+    Beside(BufWriter<NamedTempFile>, PathBuf),
+    /// A pipe or device.
+    Direct(BufWriter<File>),
+}
+
+impl Output {
+    /// Opens a file for writing, or the standard output for `-`.
+    pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
+        let sink = Self::sink(path).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Self { name: path.to_owned(), sink })
     }
-    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(Box::new(BufWriter::with_capacity(256 << 10, file)))
+
+    pub(crate) fn stdout() -> Self {
+        Self { name: "-".into(), sink: Sink::Stdout(BufWriter::new(io::stdout())) }
+    }
+
+    fn sink(path: &Path) -> io::Result<Sink> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::stdout().sink);
+        }
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Ok(Sink::Direct(BufWriter::new(File::options().write(true).open(path)?)));
+        }
+        let target = target(path)?;
+        let parent = target.parent().unwrap_or(Path::new("/"));
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".nearstone-");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // Those of any new file, which the system lessens by the user's mask.
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        let file = builder.tempfile_in(parent)?;
+        if let Ok(metadata) = fs::metadata(&target) {
+            file.as_file().set_permissions(metadata.permissions())?;
+        }
+        Ok(Sink::Beside(BufWriter::with_capacity(BUFFER_BYTES, file), target))
+    }
+
+    /// Writes an object as a line.
+    pub(crate) fn object(&mut self, object: Map<String, Value>) -> anyhow::Result<()> {
+        let mut line = serde_json::to_vec(&Value::Object(object)).context("cannot encode a row")?;
+        line.push(b'\n');
+        self.bytes(&line)
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        let written = match &mut self.sink {
+            Sink::Stdout(sink) => sink.write_all(bytes),
+            Sink::Beside(sink, _) => sink.write_all(bytes),
+            Sink::Direct(sink) => sink.write_all(bytes),
+        };
+        written.with_context(|| self.failed())
+    }
+
+    /// Writes out what is buffered, and puts the file in its place.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        let failed = self.failed();
+        let finished = match self.sink {
+            Sink::Stdout(mut sink) => sink.flush(),
+            Sink::Direct(mut sink) => sink.flush(),
+            Sink::Beside(sink, target) => sink
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)
+                .and_then(|file| file.persist(target).map(|_| ()).map_err(|e| e.error)),
+        };
+        finished.context(failed)
+    }
+
+    fn failed(&self) -> String {
+        let name =
+            if self.name.as_os_str() == "-" { "the standard output".into() } else { self.name.display().to_string() };
+        format!("cannot write {name}")
+    }
+}
+
+/// The file that a path leads to, whether it exists yet or not.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    if fs::symlink_metadata(path).is_ok() {
+        return fs::canonicalize(path);
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it has no file name"))?;
+    Ok(fs::canonicalize(parent)?.join(name))
+}
+
+/// Fails where a run would write to what it reads, or write two outputs to one file, under whatever
+/// names.
+pub(crate) fn check_distinct(inputs: &[PathBuf], outputs: &[&PathBuf]) -> Result<(), Usage> {
+    let same = |a: &Path, b: &Path| {
+        a == b
+            || same_file::is_same_file(a, b).unwrap_or(false)
+            || matches!((target(a), target(b)), (Ok(a), Ok(b)) if a == b)
+    };
+    for (i, output) in outputs.iter().enumerate() {
+        if let Some(input) = inputs.iter().find(|input| input.as_os_str() != "-" && same(input, output)) {
+            return Err(Usage(format!("{} is both input and output: write to another file", input.display())));
+        }
+        if let Some(other) = outputs[..i].iter().find(|other| same(other, output)) {
+            return Err(Usage(format!("{} and {} are the same output: name two", other.display(), output.display())));
+        }
+    }
+    Ok(())
 }
 
 /// Puts an id into an object: as text, or where it is not UTF-8 as hexadecimal digits under a name
@@ -25,10 +138,4 @@ pub(crate) fn put_id(object: &mut Map<String, Value>, name: &str, id: &[u8]) {
         let hex = id.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
         object.insert(format!("{name}_hex"), hex.into());
     }
-}
-
-/// Writes an object as a line.
-pub(crate) fn line(out: &mut dyn Write, object: Map<String, Value>) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Value::Object(object)).map_err(io::Error::from)?;
-    out.write_all(b"\n")
 }

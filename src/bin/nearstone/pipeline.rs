@@ -5,30 +5,42 @@
 //! step holds up the others instead of filling the memory.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
-use crossbeam::channel::bounded;
-use nearstone::input::{BadRecord, Fields, Inputs, RawRecord, TextDocument};
+use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use nearstone::input::{BadRecord, Fields, Inputs, RawRecord};
 use nearstone::{Fingerprint, Simhash};
+
+use crate::interrupt;
 
 /// A batch ends with the record that brings it to one of these.
 const BATCH_RECORDS: usize = 256;
 const BATCH_BYTES: usize = 1 << 20;
 
+/// A record that took this long to come ends its batch, and the next batch is a small one again: the
+/// input is a slow pipe, and what it brings is wanted now.
+const SLOW: Duration = Duration::from_millis(5);
+
 /// Batches under way for each worker.
 const TICKETS_PER_WORKER: usize = 4;
 
+/// How often an idle run looks whether it was interrupted.
+const IDLE: Duration = Duration::from_millis(100);
+
 /// A document with its fingerprint, `None` where its text has no features.
 pub(crate) struct Fingerprinted {
+    /// The record; of a whole file without its bytes, which nobody needs any more.
     pub(crate) raw: RawRecord,
-    pub(crate) document: TextDocument,
+    pub(crate) id: String,
     pub(crate) fingerprint: Option<Fingerprint>,
 }
 
+type Read = Result<RawRecord, BadRecord>;
 type Item = Result<Fingerprinted, BadRecord>;
 
-/// Hands every record of the input to `take` in order, until it fails.
+/// Hands every record of the input to `take` in order, until it fails or the run is interrupted.
 pub(crate) fn run(
     inputs: Inputs,
     fields: &Fields,
@@ -37,96 +49,84 @@ pub(crate) fn run(
     mut take: impl FnMut(Item) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let tickets = threads * TICKETS_PER_WORKER;
-    let (ticket_in, ticket_out) = bounded::<()>(tickets);
-    let (raw_in, raw_out) = bounded::<(u64, Vec<Result<RawRecord, BadRecord>>)>(tickets);
-    let (done_in, done_out) = bounded::<(u64, Vec<Item>)>(tickets);
-    let stop = AtomicBool::new(false);
+    let (ticket_in, ticket_out) = bounded(tickets);
+    let (raw_in, raw_out) = bounded(tickets);
+    let (done_in, done_out) = bounded(tickets);
     for _ in 0..tickets {
         ticket_in.send(()).expect("the channel holds all tickets");
     }
-    thread::scope(|scope| {
-        let stop = &stop;
-        scope.spawn(move || {
-            let mut inputs = inputs;
-            for number in 0.. {
-                // An error means that the taker is gone, and so nobody wants more.
-                if ticket_out.recv().is_err() || stop.load(Ordering::Relaxed) {
-                    return;
-                }
-                let batch = next_batch(&mut inputs);
-                if batch.is_empty() || raw_in.send((number, batch)).is_err() {
-                    return;
-                }
+    // Nobody waits for these threads: when the taker fails, the reader may be waiting for a slow input.
+    thread::spawn(move || read(inputs, &ticket_out, &raw_in));
+    let analysis = Arc::new((fields.clone(), simhash.clone()));
+    for _ in 0..threads {
+        let (raw_out, done_in, analysis) = (raw_out.clone(), done_in.clone(), Arc::clone(&analysis));
+        thread::spawn(move || work(&raw_out, &done_in, &analysis.0, &analysis.1));
+    }
+    drop((raw_out, done_in));
+    let mut early = BTreeMap::new();
+    let mut next = 0;
+    loop {
+        interrupt::check()?;
+        match done_out.recv_timeout(IDLE) {
+            Ok((number, batch)) => early.insert(number, batch),
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        };
+        while let Some(batch) = early.remove(&next) {
+            next += 1;
+            let batch: Vec<Item> = batch;
+            for item in batch {
+                interrupt::check()?;
+                take(item)?;
             }
-        });
-        for _ in 0..threads {
-            let (raw_out, done_in) = (raw_out.clone(), done_in.clone());
-            scope.spawn(move || {
-                for (number, batch) in raw_out {
-                    let done = batch.into_iter().map(|raw| raw.and_then(|raw| fingerprint(raw, fields, simhash)));
-                    if done_in.send((number, done.collect())).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop((raw_out, done_in));
-        let result = in_order(done_out.iter(), |batch| {
-            batch.into_iter().try_for_each(&mut take)?;
+            // It fails when the input has ended.
             let _ = ticket_in.send(());
-            Ok(())
-        });
-        stop.store(true, Ordering::Relaxed);
-        drop((ticket_in, done_out));
-        result
-    })
+        }
+    }
 }
 
-fn next_batch(inputs: &mut Inputs) -> Vec<Result<RawRecord, BadRecord>> {
-    let (mut batch, mut bytes) = (Vec::new(), 0);
-    while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {
+/// Reads until the input ends or nobody takes it.
+fn read(mut inputs: Inputs, tickets: &Receiver<()>, batches: &Sender<(u64, Vec<Read>)>) {
+    let mut most = 1;
+    for number in 0.. {
+        if tickets.recv().is_err() {
+            return;
+        }
+        let (batch, slow) = next_batch(&mut inputs, most);
+        most = if slow { 1 } else { BATCH_RECORDS.min(most * 2) };
+        if batch.is_empty() || batches.send((number, batch)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads a batch, and tells whether it had to wait for it.
+fn next_batch(inputs: &mut Inputs, most: usize) -> (Vec<Read>, bool) {
+    let (mut batch, mut bytes, mut slow) = (Vec::new(), 0, false);
+    while batch.len() < most && bytes < BATCH_BYTES && !slow {
+        let begun = Instant::now();
         let Some(record) = inputs.next() else { break };
+        slow = begun.elapsed() > SLOW;
         bytes += record.as_ref().map_or(0, |raw| raw.bytes.len());
         batch.push(record);
     }
-    batch
+    (batch, slow)
 }
 
-fn fingerprint(raw: RawRecord, fields: &Fields, simhash: &Simhash) -> Item {
-    let document = fields.parse(&raw)?;
-    let fingerprint = simhash.fingerprint(&document.text);
-    Ok(Fingerprinted { raw, document, fingerprint })
-}
-
-/// Hands on numbered batches by their numbers.
-fn in_order<T>(
-    batches: impl Iterator<Item = (u64, T)>,
-    mut take: impl FnMut(T) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let mut early = BTreeMap::new();
-    let mut next = 0;
+fn work(batches: &Receiver<(u64, Vec<Read>)>, done: &Sender<(u64, Vec<Item>)>, fields: &Fields, simhash: &Simhash) {
     for (number, batch) in batches {
-        early.insert(number, batch);
-        while let Some(batch) = early.remove(&next) {
-            take(batch)?;
-            next += 1;
+        let items = batch.into_iter().map(|raw| raw.and_then(|raw| fingerprint(raw, fields, simhash)));
+        if done.send((number, items.collect())).is_err() {
+            return;
         }
     }
-    Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn batches_come_in_order_whatever_the_order_in_which_they_are_done() {
-        let mut taken = Vec::new();
-        in_order([(2, 'c'), (0, 'a'), (1, 'b'), (3, 'd')].into_iter(), |letter| {
-            taken.push(letter);
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(taken, ['a', 'b', 'c', 'd']);
+fn fingerprint(mut raw: RawRecord, fields: &Fields, simhash: &Simhash) -> Item {
+    let document = fields.parse(&raw)?;
+    let fingerprint = simhash.fingerprint(&document.text);
+    if raw.line().is_none() {
+        raw.bytes = Vec::new();
     }
+    Ok(Fingerprinted { raw, id: document.id, fingerprint })
 }

@@ -8,6 +8,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nearstone::input::Inputs;
 
+use crate::prose;
+
 /// A bar of the bytes read, or of the documents done where the size of the input is not known. It is
 /// drawn on the standard error if that is a terminal.
 pub(crate) struct Progress {
@@ -49,7 +51,7 @@ impl Progress {
 
     /// Prints a line of prose without tearing the bar.
     pub(crate) fn line(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| prose::line(text));
     }
 
     pub(crate) fn finish(&self) {

@@ -6,6 +6,7 @@ use crate::args::Add;
 use crate::failure::Outcome;
 use crate::pipeline;
 use crate::progress::{Progress, thousands};
+use crate::prose::say;
 
 pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
     let inputs = args.input.open()?;
@@ -14,7 +15,7 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
     let simhash = Simhash::new(analyser.clone());
     let progress = Progress::new(&inputs, args.input.quiet);
     let (mut added, mut replaced, mut without, mut bad) = (0u64, 0u64, 0u64, 0u64);
-    pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |item| {
+    let ended = pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |item| {
         match item {
             Err(e) if args.input.skip_bad => {
                 bad += 1;
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
             Err(e) => return Err(e.into()),
             Ok(item) => match item.fingerprint {
                 None => without += 1,
-                Some(fingerprint) => match store.insert(&item.document.id, &fingerprint)? {
+                Some(fingerprint) => match store.insert(&item.id, &fingerprint)? {
                     None => added += 1,
                     Some(_) => replaced += 1,
                 },
@@ -31,11 +32,12 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
         }
         progress.documents(added + replaced + without + bad);
         Ok(())
-    })?;
+    });
     store.flush()?;
+    ended?;
     progress.finish();
     if !args.input.quiet {
-        eprintln!(
+        say!(
             "added {}, replaced {}, without features {}, bad records {}",
             thousands(added),
             thousands(replaced),

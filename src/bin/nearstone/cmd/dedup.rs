@@ -4,7 +4,6 @@ mod groups;
 mod run;
 mod summary;
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Context;
@@ -13,35 +12,40 @@ use tempfile::TempDir;
 
 use crate::args::Dedup;
 use crate::failure::{Outcome, Usage};
-use crate::output;
+use crate::interrupt::Interrupted;
+use crate::output::{self, Output};
 use crate::pipeline;
 use crate::progress::Progress;
 use run::{Failure, Run};
 
+/// The largest distance that a new store admits by.
+const NEW_STORE_DISTANCE: u32 = 12;
+
 pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
     let begun = Instant::now();
-    refuse_to_overwrite_input(args)?;
-    let (store, temporary) = open_store(args)?;
+    let outputs: Vec<_> = [Some(&args.out), args.duplicates.as_ref()].into_iter().flatten().collect();
+    output::check_distinct(&args.input.inputs, &outputs)?;
+    if args.store.is_some() && args.input.line_ids && args.input.inputs.iter().any(|input| input.as_os_str() == "-") {
+        let why = "with --store, --line-ids needs files: the lines of each standard input have the same ids";
+        return Err(Usage(why.to_owned()).into());
+    }
+    let mut inputs = args.input.open()?;
+    let Opened { store, is_new, temporary } = open_store(args)?;
     if args.max_distance > store.admission_distance() {
-        let maximum = store.admission_distance();
-        return Err(Usage(format!(
-            "--max-distance {} is larger than {maximum}, the most that the store admits by",
-            args.max_distance
-        ))
-        .into());
+        return Err(too_far(args.max_distance, store.admission_distance()).into());
     }
     let analyser = store.analyser().ok_or_else(|| nearstone::Error::NoAnalyser { path: store.path().to_owned() })?;
     let simhash = Simhash::new(analyser.clone());
-    // Created before the folders are walked, so that they are not taken for input.
-    let out = output::create(&args.out)?;
-    let duplicates = args.duplicates.as_deref().map(output::create).transpose()?;
-    let mut inputs = args.input.open()?;
-    for path in [Some(&args.out), args.duplicates.as_ref()].into_iter().flatten() {
+    let out = Output::create(&args.out)?;
+    let duplicates = args.duplicates.as_deref().map(Output::create).transpose()?;
+    // What a run writes below a folder is not to be read by it, nor by the next one.
+    for path in outputs {
         inputs = inputs.exclude(path);
     }
+    inputs = inputs.exclude(store.path());
     let progress = Progress::new(&inputs, args.input.quiet);
-    let mut run = Run::new(args, &store, out, duplicates);
-    pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |item| {
+    let mut run = Run::new(args, &store, is_new, out, duplicates);
+    let ended = pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |item| {
         match item.map_err(Failure::Record).and_then(|item| run.take(&item)) {
             Err(Failure::Record(bad)) if args.input.skip_bad => {
                 run.counts.bad += 1;
@@ -53,14 +57,18 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
         }
         progress.documents(run.counts.documents());
         Ok(())
-    })?;
+    });
+    if ended.as_ref().is_err_and(anyhow::Error::is::<Interrupted>) {
+        store.flush()?;
+    }
+    ended?;
     let (counts, groups) = run.finish()?;
     store.flush()?;
     progress.finish();
     if !args.input.quiet {
         summary::print(&counts, &store, begun)?;
-        groups.print(args.show_groups);
     }
+    groups.print(args.show_groups);
     drop(store);
     if let Some(temporary) = temporary {
         temporary.close().context("cannot remove the temporary store")?;
@@ -68,34 +76,38 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// A run that reads what it writes would destroy it.
-fn refuse_to_overwrite_input(args: &Dedup) -> Result<(), Usage> {
-    for output in [Some(&args.out), args.duplicates.as_ref()].into_iter().flatten() {
-        let Ok(output_path) = std::fs::canonicalize(output) else { continue };
-        let is_input = |input: &PathBuf| std::fs::canonicalize(input).is_ok_and(|input| input == output_path);
-        if args.input.inputs.iter().any(is_input) {
-            return Err(Usage(format!("{} is both input and output: write to another file", output.display())));
-        }
-    }
-    if args.duplicates.as_ref() == Some(&args.out) {
-        return Err(Usage("--out and --duplicates are the same file: name two".to_owned()));
-    }
-    Ok(())
+struct Opened {
+    // In this order: the store is closed before its directory is removed.
+    store: SimhashStore,
+    is_new: bool,
+    temporary: Option<TempDir>,
 }
 
-fn open_store(args: &Dedup) -> anyhow::Result<(SimhashStore, Option<TempDir>)> {
+fn open_store(args: &Dedup) -> anyhow::Result<Opened> {
     let options = args.analysis.options();
     let design = TableDesign::default();
     if let Some(path) = &args.store {
         // An existing store keeps its own design.
-        let opened = match SimhashStore::open(path, &options) {
-            Err(nearstone::Error::NotFound { .. }) => SimhashStore::create(path, &design, &options),
-            opened => opened,
-        };
-        return Ok((opened?, None));
+        match SimhashStore::open(path, &options) {
+            Err(nearstone::Error::NotFound { .. }) => {}
+            opened => return Ok(Opened { store: opened?, is_new: false, temporary: None }),
+        }
+    }
+    // Before anything is created.
+    if args.max_distance > NEW_STORE_DISTANCE {
+        return Err(too_far(args.max_distance, NEW_STORE_DISTANCE).into());
+    }
+    if let Some(path) = &args.store {
+        let store = SimhashStore::create(path, &design, &options)?;
+        return Ok(Opened { store, is_new: true, temporary: None });
     }
     let parent = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
     let temporary = tempfile::Builder::new().prefix("nearstone-").tempdir_in(&parent);
     let temporary = temporary.with_context(|| format!("cannot create a temporary store in {}", parent.display()))?;
-    Ok((SimhashStore::create(temporary.path().join("store"), &design, &options)?, Some(temporary)))
+    let store = SimhashStore::create(temporary.path().join("store"), &design, &options)?;
+    Ok(Opened { store, is_new: true, temporary: Some(temporary) })
+}
+
+fn too_far(asked: u32, most: u32) -> Usage {
+    Usage(format!("--max-distance {asked} is larger than {most}, the most that the store admits by: ask for less"))
 }

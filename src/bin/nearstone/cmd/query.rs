@@ -8,7 +8,8 @@ use serde_json::Map;
 
 use crate::args::Query;
 use crate::failure::Outcome;
-use crate::output;
+use crate::output::{self, Output};
+use crate::prose::say;
 
 pub(crate) fn run(args: &Query) -> anyhow::Result<Outcome> {
     let options = if args.fingerprint.is_some() { Options::new().sketches_only() } else { Options::new() };
@@ -21,18 +22,18 @@ pub(crate) fn run(args: &Query) -> anyhow::Result<Outcome> {
         (None, None, None) => unreachable!("one of the three is required"),
     };
     let Some(fingerprint) = fingerprint else {
-        eprintln!("nearstone: the text has no features (no letter, digit or emoji), so it is near nothing");
+        say!("nearstone: the text has no features (no letter, digit or emoji), so it is near nothing");
         return Ok(Outcome::No);
     };
     let matches = store.query(&fingerprint, max_distance)?;
-    let mut out = output::create(Path::new("-"))?;
+    let mut out = Output::stdout();
     for found in &matches {
         let mut object = Map::new();
         output::put_id(&mut object, "id", &found.id);
         object.insert("distance".to_owned(), found.distance.into());
-        output::line(&mut *out, object)?;
+        out.object(object)?;
     }
-    out.flush()?;
+    out.finish()?;
     Ok(if matches.is_empty() { Outcome::No } else { Outcome::Done })
 }
 

@@ -4,14 +4,23 @@ use clap::CommandFactory;
 
 use crate::args::Args;
 use crate::failure::Outcome;
+use crate::output::Output;
 
-#[expect(clippy::unnecessary_wraps, reason = "every command returns the same")]
 pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<Outcome> {
-    clap_complete::generate(shell, &mut Args::command(), "nearstone", &mut std::io::stdout());
-    Ok(Outcome::Done)
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "nearstone", &mut script);
+    print(&script)
 }
 
 pub(crate) fn man() -> anyhow::Result<Outcome> {
-    clap_mangen::Man::new(Args::command()).render(&mut std::io::stdout())?;
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Args::command()).render(&mut page)?;
+    print(&page)
+}
+
+fn print(text: &[u8]) -> anyhow::Result<Outcome> {
+    let mut out = Output::stdout();
+    out.bytes(text)?;
+    out.finish()?;
     Ok(Outcome::Done)
 }

@@ -1,12 +1,13 @@
 //! `nearstone stats`
 
-use std::io::Write;
+use std::fmt::Write;
 
 use nearstone::{Options, SimhashStore};
 use serde_json::json;
 
 use crate::args::Stats;
 use crate::failure::Outcome;
+use crate::output::Output;
 use crate::progress::{bytes, ratio, thousands};
 
 pub(crate) fn run(args: &Stats) -> anyhow::Result<Outcome> {
@@ -17,7 +18,7 @@ pub(crate) fn run(args: &Stats) -> anyhow::Result<Outcome> {
     } else {
         stats.approximate_documents
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = String::new();
     if args.json {
         let object = json!({
             "documents": documents,
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &Stats) -> anyhow::Result<Outcome> {
             "generation": stats.generation,
         });
         writeln!(out, "{object}")?;
-        return Ok(Outcome::Done);
+        return print(&out);
     }
     let about = if args.count { "" } else { "about " };
     writeln!(out, "documents          {about}{}", thousands(documents))?;
@@ -41,5 +42,12 @@ pub(crate) fn run(args: &Stats) -> anyhow::Result<Outcome> {
         ratio(stats.disk_bytes, documents)
     )?;
     writeln!(out, "design             {}", store.design())?;
+    print(&out)
+}
+
+fn print(text: &str) -> anyhow::Result<Outcome> {
+    let mut out = Output::stdout();
+    out.bytes(text.as_bytes())?;
+    out.finish()?;
     Ok(Outcome::Done)
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::progress::thousands;
+use crate::prose::{say, shown};
 
 /// How many duplicates of a group are shown beside the kept document.
 const EXAMPLES: usize = 4;
@@ -37,13 +38,13 @@ impl Groups {
         groups
             .sort_unstable_by(|(a, group_a), (b, group_b)| group_b.duplicates.cmp(&group_a.duplicates).then(a.cmp(b)));
         for (kept, group) in groups.into_iter().take(most) {
-            eprintln!("\n{} near-duplicates of {}", thousands(group.duplicates), String::from_utf8_lossy(&kept));
+            say!("\n{} near-duplicates of {}", thousands(group.duplicates), shown(&String::from_utf8_lossy(&kept)));
             for example in &group.examples {
-                eprintln!("    {example}");
+                say!("    {}", shown(example));
             }
             let more = group.duplicates - group.examples.len() as u64;
             if more > 0 {
-                eprintln!("    and {} more", thousands(more));
+                say!("    and {} more", thousands(more));
             }
         }
     }

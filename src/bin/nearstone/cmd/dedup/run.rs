@@ -1,16 +1,14 @@
 //! One document after the other: kept, or a duplicate.
 
-use std::io::{self, Write};
-use std::time::SystemTime;
+use std::collections::HashSet;
 
-use anyhow::Context;
 use nearstone::input::{BadRecord, RawRecord};
-use nearstone::{Admission, Match, SimhashStore};
+use nearstone::{Admission, Match, SimhashStore, feature_hash};
 use serde_json::Map;
 
 use super::groups::Groups;
 use crate::args::Dedup;
-use crate::output;
+use crate::output::{self, Output};
 use crate::pipeline::Fingerprinted;
 
 /// What became of the documents so far.
@@ -19,6 +17,8 @@ pub(super) struct Counts {
     pub(super) kept: u64,
     /// Of those kept: stored by an earlier run already.
     pub(super) kept_again: u64,
+    /// Of those kept: in place of another text that an earlier run has stored under the same id.
+    pub(super) replaced: u64,
     pub(super) same: u64,
     pub(super) near: u64,
     pub(super) without_features: u64,
@@ -50,62 +50,75 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 pub(super) struct Run<'a> {
     args: &'a Dedup,
     store: &'a SimhashStore,
-    begun: SystemTime,
-    out: Box<dyn Write>,
-    duplicates: Option<Box<dyn Write>>,
+    /// The ids that this run has kept, by their hashes; `None` where the store is new, so that all of its
+    /// documents are of this run.
+    kept_ids: Option<HashSet<u64>>,
+    out: Output,
+    duplicates: Option<Output>,
     pub(super) counts: Counts,
-    groups: Groups,
+    pub(super) groups: Groups,
 }
 
 impl<'a> Run<'a> {
     pub(super) fn new(
         args: &'a Dedup,
         store: &'a SimhashStore,
-        out: Box<dyn Write>,
-        duplicates: Option<Box<dyn Write>>,
+        is_new: bool,
+        out: Output,
+        duplicates: Option<Output>,
     ) -> Self {
-        let begun = SystemTime::now();
-        Self { args, store, begun, out, duplicates, counts: Counts::default(), groups: Groups::default() }
+        let kept_ids = (!is_new).then(HashSet::new);
+        Self { args, store, kept_ids, out, duplicates, counts: Counts::default(), groups: Groups::default() }
     }
 
     /// Keeps a document, or reports it as a duplicate.
     ///
     /// A document that an earlier run has stored under the same id is kept again, so that an interrupted
-    /// run can be repeated. The store tells such a document by its time from one of this run, whose
-    /// id has come twice.
+    /// run can be repeated. One whose id has come before in this run is a duplicate, or a bad record.
     pub(super) fn take(&mut self, item: &Fingerprinted) -> Result<(), Failure> {
         let Some(fingerprint) = item.fingerprint else {
             self.write(&item.raw)?;
             self.counts.without_features += 1;
             return Ok(());
         };
-        let id = item.document.id.as_bytes();
-        if let Some(known) = self.store.get(id)? {
+        let id = item.id.as_bytes();
+        let known = self.store.get(id)?;
+        let is_of_this_run = self.kept_ids.as_ref().is_none_or(|ids| ids.contains(&feature_hash(&item.id)));
+        if let Some(known) = &known {
             let is_near = known.sketch.distance(fingerprint) <= self.args.max_distance;
-            let is_of_this_run = known.stored_at >= self.begun;
             if is_of_this_run && !is_near {
-                let reason = format!("the id {:?} has come before in this run, with another text", item.document.id);
+                let reason = format!("the id {:?} has come before in this run, with another text", item.id);
                 let remedy = "name another field with --id-field, or take --line-ids";
                 return Err(Failure::Record(item.raw.bad(reason, remedy)));
             }
             if is_near && !is_of_this_run {
                 self.counts.kept_again += 1;
-                return Ok(self.keep(&item.raw)?);
+                return Ok(self.keep(item)?);
             }
         }
         match self.store.check_and_insert(id, &fingerprint, self.args.max_distance)? {
-            Admission::Admitted => Ok(self.keep(&item.raw)?),
-            Admission::Duplicate(of) => Ok(self.report(&item.document.id, &of)?),
+            Admission::Admitted => {
+                self.counts.replaced += u64::from(known.is_some());
+                Ok(self.keep(item)?)
+            }
+            Admission::Duplicate(of) => Ok(self.report(&item.id, &of)?),
         }
     }
 
-    fn keep(&mut self, raw: &RawRecord) -> anyhow::Result<()> {
+    fn keep(&mut self, item: &Fingerprinted) -> anyhow::Result<()> {
         self.counts.kept += 1;
-        self.write(raw)
+        if let Some(ids) = &mut self.kept_ids {
+            ids.insert(feature_hash(&item.id));
+        }
+        self.write(&item.raw)
     }
 
+    /// Writes a line as it was read, with a line end if it is the last of a file without one, or the
+    /// path of a file.
     fn write(&mut self, raw: &RawRecord) -> anyhow::Result<()> {
-        write_record(&mut self.out, raw).with_context(|| format!("cannot write {}", self.args.out.display()))
+        let bytes = if raw.line().is_some() { &raw.bytes[..] } else { raw.file().as_os_str().as_encoded_bytes() };
+        self.out.bytes(bytes)?;
+        if bytes.ends_with(b"\n") { Ok(()) } else { self.out.bytes(b"\n") }
     }
 
     fn report(&mut self, id: &str, of: &Match) -> anyhow::Result<()> {
@@ -122,23 +135,13 @@ impl<'a> Run<'a> {
         output::put_id(&mut row, "id", id.as_bytes());
         output::put_id(&mut row, "duplicate_of", &of.id);
         row.insert("distance".to_owned(), of.distance.into());
-        output::line(&mut **duplicates, row).context("cannot write the duplicates")
+        duplicates.object(row)
     }
 
-    /// Writes out what is buffered.
-    pub(super) fn finish(mut self) -> anyhow::Result<(Counts, Groups)> {
-        self.out.flush().with_context(|| format!("cannot write {}", self.args.out.display()))?;
-        if let Some(duplicates) = &mut self.duplicates {
-            duplicates.flush().context("cannot write the duplicates")?;
-        }
+    /// Puts the outputs in their places.
+    pub(super) fn finish(self) -> anyhow::Result<(Counts, Groups)> {
+        self.out.finish()?;
+        self.duplicates.map_or(Ok(()), Output::finish)?;
         Ok((self.counts, self.groups))
     }
-}
-
-/// Writes a line as it was read, with a line end if it is the last of a file without one, or the path
-/// of a file.
-fn write_record(out: &mut dyn Write, raw: &RawRecord) -> io::Result<()> {
-    let bytes = if raw.line().is_some() { &raw.bytes[..] } else { raw.file().as_os_str().as_encoded_bytes() };
-    out.write_all(bytes)?;
-    if bytes.ends_with(b"\n") { Ok(()) } else { out.write_all(b"\n") }
 }

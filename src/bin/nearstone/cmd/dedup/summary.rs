@@ -6,35 +6,38 @@ use nearstone::SimhashStore;
 
 use super::run::Counts;
 use crate::progress::{bytes, ratio, thousands};
+use crate::prose::say;
 
 pub(super) fn print(counts: &Counts, store: &SimhashStore, begun: Instant) -> nearstone::Result<()> {
     let stats = store.stats()?;
     let documents = counts.documents();
-    let again = match counts.kept_again {
-        0 => String::new(),
-        again => format!(", {} of them stored by an earlier run", thousands(again)),
-    };
-    eprintln!("documents         {}", thousands(documents));
-    eprintln!("kept              {}{again}", thousands(counts.kept));
-    eprintln!(
+    let of_them =
+        |count: u64, what: &str| if count == 0 { String::new() } else { format!(", {} {what}", thousands(count)) };
+    let again = of_them(counts.kept_again, "stored by an earlier run under the same id")
+        + &of_them(counts.replaced, "in place of another text with the same id");
+    say!("documents         {}", thousands(documents));
+    say!("kept              {}{again}", thousands(counts.kept));
+    say!(
         "duplicates        {} ({} with the same fingerprint, {} near)",
         thousands(counts.same + counts.near),
         thousands(counts.same),
         thousands(counts.near)
     );
     let written = if counts.without_features > 0 { " (written too: they are near nothing)" } else { "" };
-    eprintln!("without features  {}{written}", thousands(counts.without_features));
+    say!("without features  {}{written}", thousands(counts.without_features));
     if counts.bad > 0 {
-        eprintln!("bad records       {} (passed over)", thousands(counts.bad));
+        say!("bad records       {} (passed over)", thousands(counts.bad));
     }
-    eprintln!(
-        "store             {} on disk for {} documents, {} bytes each",
-        bytes(stats.disk_bytes),
+    let data = stats.table_bytes + stats.document_bytes + stats.holder_bytes;
+    say!(
+        "store             {} documents, {} of data, {} bytes each; {} on disk",
         thousands(stats.approximate_documents),
-        ratio(stats.disk_bytes, stats.approximate_documents)
+        bytes(data),
+        ratio(data, stats.approximate_documents),
+        bytes(stats.disk_bytes)
     );
     let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
     let rate = thousands(documents.saturating_mul(1000) / millis);
-    eprintln!("time              {} s, {rate} documents/s", ratio(millis, 1000));
+    say!("time              {} s, {rate} documents/s", ratio(millis, 1000));
     Ok(())
 }

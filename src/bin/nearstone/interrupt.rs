@@ -1,0 +1,47 @@
+//! Ctrl-C and termination: the document at hand is finished and the store flushed. A second one ends the
+//! program at once, which the store survives as well.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+static REQUESTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// The run was asked to end.
+#[derive(Debug)]
+pub(crate) struct Interrupted;
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("interrupted: what was stored is kept; repeat the run to go on")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// Takes over the signals.
+#[cfg(unix)]
+pub(crate) fn install() {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::flag;
+
+    let requested = REQUESTED.get_or_init(Arc::default);
+    for signal in [SIGINT, SIGTERM] {
+        // In this order: the first signal finds the flag unset, and sets it; the second one exits. Where
+        // the system refuses, the signal ends the program as it always does.
+        let code = i32::from(crate::failure::INTERRUPTED);
+        if flag::register_conditional_shutdown(signal, code, Arc::clone(requested)).is_ok() {
+            let _ = flag::register(signal, Arc::clone(requested));
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn install() {}
+
+/// Fails once the run was asked to end.
+pub(crate) fn check() -> Result<(), Interrupted> {
+    match REQUESTED.get() {
+        Some(requested) if requested.load(Ordering::Relaxed) => Err(Interrupted),
+        _ => Ok(()),
+    }
+}

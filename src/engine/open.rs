@@ -1,0 +1,210 @@
+//! What is at a path, and how a database is created and opened there.
+//!
+//! 1. The lock file is the first file of a store, and its record the last thing that creation writes,
+//!    forced to the medium: a directory with the one and without the other is an unfinished creation.
+//! 2. Where there is a lock file it is locked before anything else is looked at, so that no other
+//!    process changes what was seen.
+//! 3. Nothing is changed in a directory that is not ours.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use rocksdb::{Cache, ColumnFamilyDescriptor, WriteOptions};
+
+use super::cursor::Pool;
+use super::lock::Lock;
+use super::{Database, Db, Engine, Resources, Slot, errors, options};
+use crate::format::VERSION;
+use crate::format::families::Family;
+use crate::format::record::{self, RECORD_KEY};
+use crate::{Error, Result};
+
+const DEFAULT_FAMILY: &str = "default";
+
+/// What is at a path.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing, or an empty directory.
+    Nothing,
+    /// A directory whose creation as a store was begun and has not got to its families.
+    Begun,
+    /// The families of a store, perhaps without a store record yet.
+    Store(Vec<String>),
+    /// Something else.
+    Other(String),
+}
+
+/// Looks at a path without changing or locking anything.
+pub(crate) fn inspect(path: &Path) -> Result<Found> {
+    match fs::metadata(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(e) => return Err(errors::io("read", path, e)),
+        Ok(metadata) if !metadata.is_dir() => return Ok(Found::Other("is a file".into())),
+        Ok(_) => {}
+    }
+    let is_begun = Lock::is_in(path);
+    if !path.join("CURRENT").exists() {
+        if is_begun {
+            return Ok(Found::Begun);
+        }
+        let empty = fs::read_dir(path).map_err(|e| errors::io("read", path, e))?.next().is_none();
+        return Ok(if empty { Found::Nothing } else { Found::Other("holds other files".into()) });
+    }
+    let names = match Db::list_cf(&rocksdb::Options::default(), path) {
+        Ok(names) => names,
+        Err(e) if is_begun => {
+            return Err(match errors::storage(path, &e) {
+                Error::Storage { path, detail } => Error::Corrupt { path, what: detail },
+                error => error,
+            });
+        }
+        Err(e) => return Ok(Found::Other(format!("holds other files, or a database that cannot be read ({e})"))),
+    };
+    let others = || names.iter().filter(|name| *name != DEFAULT_FAMILY);
+    let has = |kind: &str| others().any(|name| name.split('.').next() == Some(kind));
+    Ok(match is_begun {
+        true if others().next().is_none() => Found::Begun,
+        // One of our families is enough: the others may be missing, or of a later format.
+        true if others().any(|name| is_ours(name)) => Found::Store(names),
+        // A copy that was made without the lock file.
+        false if has("documents") && has("holders") => Found::Store(names),
+        _ => Found::Other("holds a RocksDB database of another program".into()),
+    })
+}
+
+fn is_ours(name: &str) -> bool {
+    name.parse::<Family>().is_ok()
+}
+
+impl Engine {
+    /// Creates a database with the given families and the store record, all or nothing: until the
+    /// record is on the disk, the path holds no store and can be created again.
+    pub(crate) fn create(path: &Path, families: &[Family], record: &[u8], resources: &Resources) -> Result<()> {
+        let is_begun = Lock::is_in(path);
+        if !is_begun {
+            refuse_other(path, inspect(path)?)?;
+            fs::create_dir_all(path).map_err(|e| errors::io("create", path, e))?;
+        }
+        let _lock = Lock::for_writing(path)?;
+        let storage = |e: rocksdb::Error| errors::storage(path, &e);
+        let existing = match inspect(path)? {
+            Found::Store(names) => names,
+            Found::Other(found) if is_begun => return Err(Error::NotAStore { path: path.to_owned(), found }),
+            // The database may exist without any family of ours.
+            _ => vec![DEFAULT_FAMILY.to_owned()],
+        };
+        let cache = cache(resources);
+        let mut options = options::database(resources);
+        options.create_if_missing(true);
+        options.create_missing_column_families(true);
+        let wanted: Vec<String> = families.iter().map(Family::to_string).collect();
+        let mut names = existing.clone();
+        names.extend(wanted.iter().filter(|name| !existing.contains(name)).cloned());
+        let descriptors = descriptors(&names, &cache, resources);
+        let database = Db::open_cf_descriptors(&options, path, descriptors).map_err(storage)?;
+        if database.get(RECORD_KEY).map_err(storage)?.is_some() {
+            return Err(Error::AlreadyExists { path: path.to_owned() });
+        }
+        // What an interrupted creation of another design has left.
+        for name in existing.iter().filter(|name| is_ours(name) && !wanted.contains(name)) {
+            database.drop_cf(name).map_err(storage)?;
+        }
+        let mut synced = WriteOptions::default();
+        synced.set_sync(true);
+        database.put_opt(RECORD_KEY, record, &synced).map_err(storage)?;
+        sync_parent(path)
+    }
+
+    /// Opens the database at a path with whatever families it has.
+    pub(crate) fn open(path: &Path, resources: &Resources, read_only: bool) -> Result<Self> {
+        if !Lock::is_in(path) {
+            store_names(path, inspect(path)?)?;
+        }
+        let lock = if read_only { Lock::for_reading(path)? } else { Lock::for_writing(path)? };
+        let names = store_names(path, inspect(path)?)?;
+        let cache = cache(resources);
+        let options = options::database(resources);
+        if let Some(unknown) = names.iter().find(|name| *name != DEFAULT_FAMILY && !is_ours(name)) {
+            return Err(unknown_family(path, unknown, &options)?);
+        }
+        let descriptors = descriptors(&names, &cache, resources);
+        let database = if read_only {
+            Db::open_cf_descriptors_read_only(&options, path, descriptors, false)
+        } else {
+            Db::open_cf_descriptors(&options, path, descriptors)
+        };
+        let db = database.map_err(|e| errors::storage(path, &e))?;
+        let slots = names.into_iter().filter_map(|name| {
+            let family = name.parse().ok()?;
+            Some(Slot { family, name, cursors: Pool::new() })
+        });
+        Ok(Self {
+            slots: slots.collect(),
+            database: Arc::new(Database { db, _lock: lock }),
+            cache,
+            path: path.to_owned(),
+            read_only,
+            writes: AtomicUsize::new(0),
+        })
+    }
+}
+
+/// Fails unless a store can be created at a path where no creation was begun.
+fn refuse_other(path: &Path, found: Found) -> Result<()> {
+    match found {
+        Found::Nothing | Found::Begun => Ok(()),
+        Found::Store(_) => Err(Error::AlreadyExists { path: path.to_owned() }),
+        Found::Other(found) => Err(Error::NotAStore { path: path.to_owned(), found }),
+    }
+}
+
+/// The families of a store, if that is what was found.
+fn store_names(path: &Path, found: Found) -> Result<Vec<String>> {
+    match found {
+        Found::Store(names) => Ok(names),
+        Found::Nothing | Found::Begun => Err(Error::NotFound { path: path.to_owned() }),
+        Found::Other(found) => Err(Error::NotAStore { path: path.to_owned(), found }),
+    }
+}
+
+/// Why a store has a family that this build does not know: usually it is of a later format. The record is
+/// read without the families, read-only.
+fn unknown_family(path: &Path, name: &str, options: &rocksdb::Options) -> Result<Error> {
+    let database = Db::open_cf_descriptors_read_only(
+        options,
+        path,
+        [ColumnFamilyDescriptor::new(DEFAULT_FAMILY, rocksdb::Options::default())],
+        false,
+    );
+    let database = database.map_err(|e| errors::storage(path, &e))?;
+    let bytes = database.get(RECORD_KEY).map_err(|e| errors::storage(path, &e))?;
+    let path = path.to_owned();
+    Ok(match bytes.and_then(|bytes| record::version(&bytes)) {
+        Some(found) if found != VERSION => Error::Format { path, found, supported: VERSION },
+        _ => Error::Corrupt { path, what: format!("it has a family {name:?} that its format does not have") },
+    })
+}
+
+fn cache(resources: &Resources) -> Cache {
+    // RocksDB ends the process where it cannot map the cache: nothing, or more than there can be.
+    Cache::new_hyper_clock_cache(resources.cache_bytes.clamp(64 << 10, 1 << 40), 0)
+}
+
+/// Every family with its own options: one opened without them would lose its prefix, and matches.
+fn descriptors(names: &[String], cache: &Cache, resources: &Resources) -> Vec<ColumnFamilyDescriptor> {
+    let describe =
+        |name: &String| ColumnFamilyDescriptor::new(name, options::family(name.parse().ok(), cache, resources));
+    names.iter().map(describe).collect()
+}
+
+/// Makes the entry of a new directory durable.
+fn sync_parent(path: &Path) -> Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Not every system lets a directory be opened; there the entry is as durable as the system makes it.
+    match fs::File::open(parent) {
+        Ok(directory) => directory.sync_all().map_err(|e| errors::io("sync", parent, e)),
+        Err(_) => Ok(()),
+    }
+}
