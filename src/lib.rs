@@ -35,8 +35,8 @@
 //! | to | use |
 //! |---|---|
 //! | keep documents and find near ones | [`SimhashStore`], which is [`Store`]`<`[`Fingerprint`]`>`, with [`Options`] |
-//! | choose disk against reads | [`TableDesign`], its [`Table`]s and the [`Probes`] of a distance |
-//! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`], [`Stats`], [`QueryStats`] |
+//! | choose disk against reads | [`TableDesign`], its [`Table`]s and the [`Probes`] of a distance; [`Planner`] |
+//! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`], [`Stats`], [`QueryStats`], [`Diagnosis`] |
 //! | make fingerprints of texts | [`Simhash`] and its [`Analyser`]; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
 //! | read files | [`input`], with the feature `input` |
 //! | handle failures | [`Error`] and its [`ErrorKind`] |
@@ -70,7 +70,7 @@ mod simhash;
 mod store;
 mod text;
 
-pub use design::{Probes, Table, TableDesign};
+pub use design::{Aim, Plan, PlannedQuery, Planner, Probes, Table, TableDesign};
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use format::MAX_ID_BYTES;
@@ -78,6 +78,7 @@ pub use hash::{FEATURE_HASH, feature_hash};
 pub use permutation::Permutation;
 pub use simhash::{Simhash, simhash};
 pub use store::{
-    Admission, Document, Documents, Match, Matches, Options, QueryStats, SimhashStore, Sketch, Stats, Store,
+    Admission, BitReport, Diagnosis, Document, Documents, Match, Matches, Options, QueryStats, SelfTest, SimhashStore,
+    Sketch, Stats, Store, TableReport, TableStats,
 };
 pub use text::Analyser;

@@ -17,7 +17,7 @@ const MOST: usize = 64;
 
 /// How many ways to place errors the search for radii may look at. It is used up by large distances on
 /// many tables that share bits; then the best radii that were proven by then are taken.
-const BUDGET: u32 = 400_000;
+const BUDGET: u32 = 100_000;
 
 /// The sets of bits that the tables of a design probe by, cut into atoms.
 #[derive(Clone, Debug)]

@@ -1,17 +1,19 @@
 //! Table designs: which permuted tables a store keeps.
 
+mod construct;
+pub(crate) mod cost;
 mod cover;
+mod plan;
 mod probes;
 mod table;
 
 use std::fmt;
-use std::ops::Range;
 
+pub use plan::{Aim, Plan, PlannedQuery, Planner};
 pub use probes::Probes;
 pub(crate) use probes::{probes_of_radius, visit_prefixes};
 pub use table::Table;
 
-use crate::permutation::equal_blocks;
 use crate::{Error, Fingerprint, Result};
 use cover::Cover;
 
@@ -88,31 +90,67 @@ impl TableDesign {
     /// more than [`TableDesign::MAX_TABLES`] tables.
     pub fn choose(blocks: u32, max_distance: u32) -> Result<Self> {
         if blocks <= max_distance || blocks > Fingerprint::BITS {
-            return Err(Error::Design {
-                reason: format!(
-                    "{blocks} blocks for distance {max_distance}: it takes more blocks than errors, and at most 64"
-                ),
-            });
+            let needed = "it takes more blocks than errors, and at most 64";
+            return Err(Error::Design { reason: format!("{blocks} blocks for distance {max_distance}: {needed}") });
         }
-        let ranges = equal_blocks(Fingerprint::BITS, blocks);
-        let mut tables = Vec::new();
-        let mut chosen: Vec<u32> = (0..blocks - max_distance).collect();
-        loop {
-            if tables.len() == Self::MAX_TABLES {
-                return Err(Error::Design {
-                    reason: format!(
-                        "{blocks} blocks for distance {max_distance} give more than {} tables: use fewer blocks",
-                        Self::MAX_TABLES
-                    ),
-                });
-            }
-            let prefix: Vec<Range<u32>> = chosen.iter().map(|&block| ranges[block as usize].clone()).collect();
-            tables.push(Table::new(&prefix)?);
-            if !next_choice(&mut chosen, blocks) {
-                // One probe a table covers the distance, as said above.
-                return Self::from_stored(tables, max_distance);
+        // One probe a table covers the distance, as said above, so there is nothing to search.
+        Self::from_stored(
+            Self::built(construct::combinations(64, blocks, blocks - max_distance, Self::MAX_TABLES))?,
+            max_distance,
+        )
+    }
+
+    /// Cuts the bits as [`TableDesign::choose`] does, but with one table for each choice of `chosen`
+    /// blocks, whatever the distance; what that does not cover is found by flip radii.
+    ///
+    /// `combine(2, 1, 3)` is two tables of 32 bits, which answer distance 3 with 66 probes on half the
+    /// disk of four tables; `combine(4, 1, 12)` answers distance 12 with 1,108 probes.
+    ///
+    /// # Errors
+    /// [`Error::Design`] where there is no such choice, or more than [`TableDesign::MAX_TABLES`] of them,
+    /// or where the distance takes more than [`TableDesign::MAX_PROBES`] probes.
+    pub fn combine(blocks: u32, chosen: u32, max_distance: u32) -> Result<Self> {
+        Self::new(Self::built(construct::combinations(64, blocks, chosen, Self::MAX_TABLES))?, max_distance)
+    }
+
+    /// Cuts twice: for each choice of `outer - max_distance` of `outer` blocks, the other bits are cut
+    /// into `inner` blocks, of which any `inner - max_distance` are brought to the front as well (the
+    /// paper's section 3.1.2). Prefixes add up and tables multiply: `two_level(4, 4, 3)` is 16 tables of 28 bits.
+    ///
+    /// # Errors
+    /// [`Error::Design`] where one of the cuts has no more blocks than the distance, or there are more
+    /// than [`TableDesign::MAX_TABLES`] tables.
+    pub fn two_level(outer: u32, inner: u32, max_distance: u32) -> Result<Self> {
+        let tables = construct::two_level(64, outer, inner, max_distance, Self::MAX_TABLES);
+        // The errors are few enough for both cuts, so one probe a table covers the distance.
+        Self::from_stored(Self::built(tables)?, max_distance)
+    }
+
+    /// Leaves out the tables that a query for the distance of the design does not probe.
+    ///
+    /// Of the 15 tables of `combine(6, 2, 3)`, any two blocks of six, six suffice: among any three blocks
+    /// there are two that a table brings to the front.
+    #[must_use]
+    pub fn pruned(self) -> Self {
+        let Some(probes) = self.probes_for(self.max_distance) else { return self };
+        let tables = self.tables.into_iter().zip(probes.radii);
+        let tables = tables.filter(|(_, radius)| radius.is_some()).map(|(table, _)| table);
+        Self { tables: tables.collect(), max_distance: self.max_distance }
+    }
+
+    fn built(tables: Option<Vec<construct::Prefix>>) -> Result<Vec<Table>> {
+        let none = || Error::Design {
+            reason: format!("these blocks have no choice, or more than {} tables: use fewer blocks", Self::MAX_TABLES),
+        };
+        let mut built: Vec<Table> = Vec::new();
+        for prefix in tables.ok_or_else(none)? {
+            let table = Table::new(&prefix)?;
+            // Two ways to cut may bring the same bits to the front: one table serves both.
+            if built.iter().all(|other| other.prefix_mask() != table.prefix_mask()) {
+                built.push(table);
             }
         }
+        Ok(built)
     }
 
     /// Returns the tables.
@@ -138,6 +176,13 @@ impl TableDesign {
         let distance = distance.min(Fingerprint::BITS);
         let (radii, total) = self.cover().cheapest(distance, Self::MAX_PROBES)?;
         Some(Probes { distance, radii, total })
+    }
+
+    /// Returns how many candidates the probes yield among `sketches` distinct uniform values, over all
+    /// tables: for each table its probes times `sketches` / 2^`prefix_bits`.
+    #[must_use]
+    pub fn candidates(&self, probes: &Probes, sketches: u64) -> f64 {
+        cost::candidates(self, probes, sketches)
     }
 
     /// Checks that probes with these flip radii find every value within `distance`.
@@ -187,19 +232,6 @@ impl fmt::Display for TableDesign {
     }
 }
 
-/// Steps to the next choice of `chosen.len()` out of `count` in lexicographic order.
-fn next_choice(chosen: &mut [u32], count: u32) -> bool {
-    let size = chosen.len();
-    let Some(i) = (0..size).rev().find(|&i| (chosen[i] as usize) < count as usize - size + i) else {
-        return false;
-    };
-    chosen[i] += 1;
-    for j in i + 1..size {
-        chosen[j] = chosen[j - 1] + 1;
-    }
-    true
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +255,28 @@ mod tests {
             let design = TableDesign::choose(blocks, distance).unwrap();
             assert_eq!((design.tables().len(), prefix_bits(&design)), (tables, (least, most)));
         }
+    }
+
+    #[test]
+    fn the_two_level_and_multi_probe_designs() {
+        let paper = TableDesign::two_level(4, 4, 3).unwrap();
+        assert_eq!(
+            (paper.tables().len(), prefix_bits(&paper), paper.probes_for(3).unwrap().total()),
+            (16, (28, 28), 16)
+        );
+        paper.check_radii(&[Some(0); 16], 3).unwrap();
+        for (design, tables, bits, probes) in [
+            (TableDesign::combine(2, 1, 3), 2, (32, 32), 66),
+            (TableDesign::combine(3, 1, 3), 3, (21, 22), 24),
+            (TableDesign::combine(4, 1, 12), 4, (16, 16), 1108),
+            (TableDesign::combine(1, 1, 1), 1, (64, 64), 65),
+            (TableDesign::combine(6, 2, 3).map(TableDesign::pruned), 6, (20, 22), 6),
+        ] {
+            let design = design.unwrap();
+            let found = design.probes_for(design.max_distance()).unwrap().total();
+            assert_eq!((design.tables().len(), prefix_bits(&design), found), (tables, bits, probes), "{design}");
+        }
+        assert!(TableDesign::combine(1, 1, 8).is_err() && TableDesign::two_level(4, 3, 3).is_err());
     }
 
     #[test]

@@ -13,7 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rocksdb::{BoundColumnFamily, Cache, DBWithThreadMode, FlushOptions, MultiThreaded, WriteBatch, properties};
+use rocksdb::{
+    BottommostLevelCompaction, BoundColumnFamily, Cache, CompactOptions, DBWithThreadMode, FlushOptions, MultiThreaded,
+    WriteBatch, properties,
+};
 
 pub(crate) use cursor::Cursor;
 pub(crate) use errors::malformed;
@@ -146,8 +149,12 @@ impl Engine {
     /// Merges all files of all families, which takes space back and makes reads cheaper.
     pub(crate) fn compact(&self) -> Result<()> {
         self.flush()?;
+        let mut options = CompactOptions::default();
+        // The last level too, or what was flushed straight to it would keep its lighter compression.
+        options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
         for i in 0..self.slots.len() {
-            self.database.db.compact_range_cf(&self.handle(FamilyId(i))?, None::<&[u8]>, None::<&[u8]>);
+            let family = self.handle(FamilyId(i))?;
+            self.database.db.compact_range_cf_opt(&family, None::<&[u8]>, None::<&[u8]>, &options);
         }
         self.drop_idle_cursors();
         Ok(())

@@ -1,6 +1,7 @@
 //! The store: sketches and documents on top of the engine.
 
 mod clock;
+mod doctor;
 mod iter;
 mod open;
 mod options;
@@ -15,9 +16,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub use doctor::{BitReport, Diagnosis, SelfTest, TableReport};
 pub use iter::Documents;
 pub use options::Options;
-pub use results::{Admission, Document, Match, Matches, QueryStats, Stats};
+pub use results::{Admission, Document, Match, Matches, QueryStats, Stats, TableStats};
 pub use sketch::Sketch;
 
 use crate::engine::{Engine, FamilyId, malformed};
@@ -298,6 +300,20 @@ impl Store<Fingerprint> {
         let simhash = self.shared.simhash.as_ref();
         let simhash = simhash.ok_or_else(|| Error::NoAnalyser { path: self.path().to_owned() })?;
         Ok(simhash.fingerprint(text))
+    }
+
+    /// Looks at the store's own data: dead bits and bits that move together, the most repeated
+    /// fingerprints, the most crowded prefixes of each table, predicted against measured candidates; and
+    /// tests the answers of the store against a full scan, for `samples` stored fingerprints with as many
+    /// bits flipped as each distance from 0 to that of the design.
+    ///
+    /// It reads every table once, and the documents once with `samples` times the distances comparisons each.
+    /// Documents that are stored or deleted meanwhile may count as missed or wrong.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], and what the system reports.
+    pub fn doctor(&self, samples: usize) -> Result<Diagnosis> {
+        doctor::diagnose(&self.shared, samples)
     }
 
     /// [`Store::check_and_insert`] for a text. `None` means that the text has no features: it is near

@@ -105,6 +105,34 @@ pub struct QueryStats {
     pub candidates: u64,
     /// How often a table was read from end to end, since that is cheaper than its probes.
     pub scans: u64,
+    /// The same for each table that was read.
+    pub tables: Vec<TableStats>,
+}
+
+impl QueryStats {
+    pub(crate) fn add(&mut self, table: TableStats) {
+        self.probes += table.probes;
+        self.candidates += table.candidates;
+        self.tables.push(table);
+    }
+}
+
+/// What a query has cost in one table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TableStats {
+    /// The number of the table in the design, from 0.
+    pub table: usize,
+    /// The prefix of the query in this table: a number of as many bits as the table's prefix has.
+    pub prefix: u64,
+    /// The flip radius of the probes, or `None` where the table was read from end to end.
+    pub radius: Option<u32>,
+    /// Prefixes that were looked up.
+    pub probes: u64,
+    /// Stored sketches that were compared.
+    pub candidates: u64,
+    /// Of these, the ones within the distance. A sketch may be found through several tables.
+    pub verified: u64,
 }
 
 /// The answer of [`Store::check_and_insert`](crate::Store::check_and_insert).

@@ -1,10 +1,11 @@
 //! The permuted tables of a store of fingerprints.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::QueryStats;
 use super::sketch::Index;
-use crate::design::visit_prefixes;
+use super::{QueryStats, TableStats};
+use crate::design::{cost, visit_prefixes};
 use crate::engine::{Batch, Engine, FamilyId, malformed};
 use crate::format::families::Family;
 use crate::format::keys::TableKeys;
@@ -17,7 +18,13 @@ pub struct Tables {
     families: Vec<(FamilyId, TableKeys)>,
     /// The probes for each distance, found when it is first asked for; `None` where a scan is due.
     probes: [OnceLock<Option<Probes>>; TableDesign::MAX_DISTANCE as usize + 1],
+    /// The queries that asked for the number of sketches, and the latest estimate of it.
+    asked: AtomicU64,
+    estimate: AtomicU64,
 }
+
+/// How many queries use one estimate of the number of sketches.
+const QUERIES_PER_ESTIMATE: u64 = 256;
 
 impl Tables {
     fn probes(&self, distance: u32) -> Option<&Probes> {
@@ -28,15 +35,35 @@ impl Tables {
         self.design.tables().iter().zip(&self.families).map(|(table, &(family, keys))| (table, family, keys))
     }
 
+    /// The number of distinct sketches, as it was not long ago.
+    fn sketches(&self, engine: &Engine) -> Result<u64> {
+        if self.asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(QUERIES_PER_ESTIMATE) {
+            let estimate = engine.approximate_keys(self.families[0].0)?;
+            self.estimate.store(estimate, Ordering::Relaxed);
+        }
+        Ok(self.estimate.load(Ordering::Relaxed))
+    }
+
+    /// The probes for a distance, unless reading a table from end to end is cheaper.
+    fn probes_unless_scan(&self, engine: &Engine, distance: u32) -> Result<Option<&Probes>> {
+        let Some(probes) = self.probes(distance) else { return Ok(None) };
+        let is_scanned = cost::may_be_scanned(probes) && cost::is_scanned(&self.design, probes, self.sketches(engine)?);
+        Ok((!is_scanned).then_some(probes))
+    }
+
     /// Reads every entry of the first table.
     fn scan(&self, engine: &Engine, near: &mut Near, stats: &mut QueryStats) -> Result<()> {
         let (table, family, keys) = self.entries().next().expect("a design has a table");
         let permuted = table.permute(near.query);
+        let mut counts =
+            TableStats { table: 0, prefix: keys.prefix(permuted), radius: None, probes: 0, candidates: 0, verified: 0 };
         let mut scan = engine.scan(family)?;
         while let Some((key, _)) = scan.next()? {
             let candidate = keys.decode(key).map_err(|e| malformed(engine.path(), e))?;
-            near.verify(table, permuted, candidate, stats);
+            near.verify(table, permuted, candidate, &mut counts);
         }
+        stats.scans += 1;
+        stats.add(counts);
         Ok(())
     }
 }
@@ -50,10 +77,11 @@ struct Near {
 
 impl Near {
     /// Keeps a candidate that is near. Permuted values have the distance of the values.
-    fn verify(&mut self, table: &Table, permuted: u64, candidate: u64, stats: &mut QueryStats) {
-        stats.candidates += 1;
+    fn verify(&mut self, table: &Table, permuted: u64, candidate: u64, counts: &mut TableStats) {
+        counts.candidates += 1;
         let distance = (permuted ^ candidate).count_ones();
         if distance <= self.max_distance {
+            counts.verified += 1;
             self.found.push((distance, table.restore(candidate)));
         }
     }
@@ -67,7 +95,9 @@ impl Index<Fingerprint> for Tables {
             Ok((engine.family(family)?, keys))
         });
         let families = tables.collect::<Result<_>>()?;
-        Ok(Self { design: record.design.clone(), families, probes: [const { OnceLock::new() }; _] })
+        let probes = [const { OnceLock::new() }; _];
+        let (asked, estimate) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Self { design: record.design.clone(), families, probes, asked, estimate })
     }
 
     fn put(&self, batch: &mut Batch<'_>, sketch: &Fingerprint) -> Result<()> {
@@ -88,24 +118,27 @@ impl Index<Fingerprint> for Tables {
         stats: &mut QueryStats,
     ) -> Result<Vec<(u32, Fingerprint)>> {
         let mut near = Near { query: *sketch, max_distance, found: Vec::new() };
-        let Some(probes) = self.probes(max_distance) else {
-            stats.scans += 1;
+        let Some(probes) = self.probes_unless_scan(engine, max_distance)? else {
             self.scan(engine, &mut near, stats)?;
             near.found.sort_unstable();
             return Ok(near.found);
         };
-        for ((table, family, keys), radius) in self.entries().zip(probes.radii()) {
+        for (i, ((table, family, keys), radius)) in self.entries().zip(probes.radii()).enumerate() {
             let Some(radius) = *radius else { continue };
             let permuted = table.permute(*sketch);
+            let prefix = keys.prefix(permuted);
+            let mut counts =
+                TableStats { table: i, prefix, radius: Some(radius), probes: 0, candidates: 0, verified: 0 };
             let mut cursor = engine.cursor(family)?;
-            visit_prefixes(keys.prefix(permuted), table.prefix_bits(), radius, &mut |prefix| {
-                stats.probes += 1;
+            visit_prefixes(prefix, table.prefix_bits(), radius, &mut |prefix| {
+                counts.probes += 1;
                 engine.visit_keys(&mut cursor, keys.head(prefix).as_ref(), |key| {
                     let candidate = keys.decode(key).map_err(|e| malformed(engine.path(), e))?;
-                    near.verify(table, permuted, candidate, stats);
+                    near.verify(table, permuted, candidate, &mut counts);
                     Ok(true)
                 })
             })?;
+            stats.add(counts);
         }
         // A sketch that is near is usually found through more than one table.
         near.found.sort_unstable();

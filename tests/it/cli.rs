@@ -333,6 +333,82 @@ fn a_store_from_the_shell() {
     assert!(shell.run(&["stats", "s", "--count"]).out.contains("documents          0"));
 }
 
+#[test]
+fn plan_lists_the_frontier_and_marks_the_pick() {
+    let shell = Shell::new();
+    let ran = shell.run(&["plan", "--documents", "100M"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for name in ["2x33", "4x1", "10x1"] {
+        assert!(ran.out.contains(name), "{name} in {}", ran.out);
+    }
+    assert_eq!(ran.out.lines().filter(|line| line.starts_with('*')).count(), 1);
+    assert_eq!(ran.err.trim().lines().count(), 1, "a sentence: {}", ran.err);
+    let ran = shell.run(&[
+        "plan",
+        "--documents",
+        "100000",
+        "--max-distance",
+        "2",
+        "--also",
+        "7:0.1",
+        "--aim",
+        "disk",
+        "--json",
+    ]);
+    let plans: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let plans = plans["plans"].as_array().unwrap();
+    assert_eq!(plans.iter().filter(|plan| plan["picked"] == true).count(), 1);
+    assert!(plans.iter().all(|plan| plan["queries"].as_array().unwrap().len() == 2));
+    for arguments in
+        [["plan", "--documents", "many"], ["plan", "--max-distance", "3"], ["create", "s", "--max-distance=17"]]
+    {
+        assert_eq!(shell.run(&arguments).code, 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn designs_by_name_and_what_queries_cost() {
+    let shell = Shell::new();
+    for (name, tables) in [
+        ("4x1", "4 tables of 16 bits"),
+        ("10", "10 tables of 25-26"),
+        ("16", "16 tables of 28"),
+        ("20", "20 tables of 31-33"),
+        ("2x33", "2 tables of 32"),
+    ] {
+        let ran = shell.run(&["create", name, "--design", name]);
+        assert!(ran.code == 0 && ran.err.contains(tables), "{}", ran.err);
+    }
+    let ran = shell.run(&["create", "auto", "--design", "auto", "--documents", "1M"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for arguments in [&["create", "x", "--design", "auto"][..], &["create", "x", "--design", "7x7"]] {
+        assert_eq!(shell.run(arguments).code, 2, "{arguments:?}");
+    }
+    shell.file("in.jsonl", line("a", FOX) + &line("b", CAT));
+    shell.run(&["add", "10", "in.jsonl"]);
+    let ran = shell.run(&["query", "10", "--text", FOX, "--explain"]);
+    assert_eq!(ran.out, "{\"distance\":0,\"id\":\"a\"}\n");
+    assert_eq!(ran.err.lines().count(), 12, "a head, ten tables, and all: {}", ran.err);
+    // The same sketch is found through each table; a probe each.
+    assert!(ran.err.lines().skip(1).take(10).all(|line| line.split_whitespace().nth(3) == Some("1")), "{}", ran.err);
+}
+
+#[test]
+fn doctor_says_what_it_found() {
+    let shell = Shell::new();
+    let lines: String =
+        (0..1500).map(|i| line(&i.to_string(), &format!("page {i} about {} and {}", i * 7, i * 13))).collect();
+    shell.file("in.jsonl", lines);
+    shell.run(&["create", "s"]);
+    shell.run(&["add", "s", "in.jsonl"]);
+    let ran = shell.run(&["doctor", "s", "--samples", "10"]);
+    assert_eq!(ran.code, 0, "{}", ran.out);
+    assert!(ran.out.contains("0 missed, 0 wrong of 40") && ran.out.contains("dead bits           none"), "{}", ran.out);
+    let ran = shell.run(&["doctor", "s", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((found["documents"].as_u64(), found["self_test"]["queries"].as_u64()), (Some(1500), Some(400)));
+}
+
 /// A run that fails leaves the output of the one before.
 #[test]
 fn an_output_is_replaced_only_by_a_finished_one() {

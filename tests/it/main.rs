@@ -4,6 +4,7 @@ mod cli;
 mod common;
 mod corruption;
 mod crash;
+mod designs;
 mod edges;
 mod exact;
 mod golden;

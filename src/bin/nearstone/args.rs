@@ -41,6 +41,10 @@ pub(crate) enum Command {
     Delete(Delete),
     /// Show the size of a store.
     Stats(Stats),
+    /// Compare the designs for a number of documents before anything is loaded.
+    Plan(Plan),
+    /// Examine the data of a store, and test its answers against a full scan.
+    Doctor(Doctor),
     /// Print a completion script for a shell.
     #[command(hide = true)]
     Completions { shell: clap_complete::Shell },
@@ -97,19 +101,104 @@ pub(crate) struct Dedup {
 
 /// Create an empty store.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  nearstone create seen --blocks 5 --max-distance 3     # 10 tables")]
+#[command(after_help = "Designs for distance 3, by the number of tables and the most probes of one of them:
+  4x1 (or 4)    4 blocks, any 1 of them: 4 tables of 16 bits; the default
+  10x1 (or 10)  5 blocks, any 2: 10 tables of 25-26 bits
+  16x1 (or 16)  4 blocks, then the other 48 bits in 4: 16 tables of 28 bits
+  20x1 (or 20)  6 blocks, any 3: 20 tables of 31-33 bits
+  2x33          2 blocks, any 1: 2 tables of 32 bits, 33 probes each
+  auto          what `nearstone plan` picks for --documents
+`nearstone plan` lists these and others, for any distance.
+
+Examples:
+  nearstone create seen --design 10
+  nearstone create seen --design auto --documents 200M --max-distance 7")]
 pub(crate) struct Create {
     /// A new or empty directory
     pub(crate) store: PathBuf,
-    /// The distance in bits that the tables are meant for, inclusive
-    #[arg(long, value_name = "BITS", default_value_t = 3)]
+    /// The distance in bits that the tables are meant for, inclusive: 0 to 16. Queries may ask for others
+    #[arg(long, value_name = "BITS", default_value_t = 3, value_parser = distance())]
     pub(crate) max_distance: u32,
+    /// The name of a design, or auto [default: BITS + 1 tables of one block]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) design: Option<String>,
     /// Cut the 64 bits into this many blocks; one table for each choice of BLOCKS - BITS of them
-    /// [default: BITS + 1]
-    #[arg(long)]
+    #[arg(long, conflicts_with = "design")]
     pub(crate) blocks: Option<u32>,
+    /// How many documents are expected, for --design auto; K, M and G are thousands, millions, billions
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) documents: Option<u64>,
     #[command(flatten)]
     pub(crate) analysis: Analysis,
+}
+
+/// Compare the designs for a number of documents before anything is loaded.
+///
+/// Prints the designs that no other beats in disk, cached time and blocks read at once, by their disk,
+/// the pick marked: a prediction for uniform fingerprints and ids of 8 bytes. The model and its formulae
+/// are in docs/design.md.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  nearstone plan --documents 100M
+  nearstone plan --documents 1G --max-distance 3 --also 12:0.01 --aim disk")]
+pub(crate) struct Plan {
+    /// How many documents; K, M and G are thousands, millions, billions
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) documents: u64,
+    /// The distance in bits that most queries ask for, inclusive: 0 to 16
+    #[arg(long, value_name = "BITS", default_value_t = 3, value_parser = distance())]
+    pub(crate) max_distance: u32,
+    /// Another distance, and the share of the queries that ask for it; may be repeated
+    #[arg(long, value_name = "BITS:SHARE", value_parser = share)]
+    pub(crate) also: Vec<(u32, f64)>,
+    /// How many times the candidates of uniform fingerprints queries see; `doctor` tells
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub(crate) skew: f64,
+    /// What the pick is for
+    #[arg(long, default_value = "balanced")]
+    pub(crate) aim: Aim,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What a design is picked for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Aim {
+    /// The least disk, with at most 8 times the blocks of the best
+    Disk,
+    /// The fewest blocks read
+    Reads,
+    /// The least product of disk and query time
+    Balanced,
+}
+
+impl From<Aim> for nearstone::Aim {
+    fn from(aim: Aim) -> Self {
+        match aim {
+            Aim::Disk => Self::Disk,
+            Aim::Reads => Self::Reads,
+            Aim::Balanced => Self::Balanced,
+        }
+    }
+}
+
+/// Examine the data of a store, and test its answers against a full scan.
+///
+/// Tells bits that are dead or move together, the most repeated fingerprints, the most crowded prefixes
+/// of each table, predicted against measured candidates, and what to do about it. Exit code 1 if an
+/// answer of the self-test was not that of the full scan.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  nearstone doctor seen --samples 1000")]
+pub(crate) struct Doctor {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// How many stored fingerprints are asked for at each distance
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) samples: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Add documents to a store, near-duplicates too.
@@ -147,6 +236,9 @@ pub(crate) struct Query {
     /// How many of the 64 bits may differ, inclusive: 0 to 16 [default: the store's]
     #[arg(long, value_name = "BITS")]
     pub(crate) max_distance: Option<u32>,
+    /// Show on the standard error what the query has cost in each table
+    #[arg(long)]
+    pub(crate) explain: bool,
 }
 
 /// Show a stored document as a JSON line.
@@ -269,7 +361,39 @@ impl Analysis {
 }
 
 impl Create {
-    pub(crate) fn design(&self) -> nearstone::Result<TableDesign> {
-        TableDesign::choose(self.blocks.unwrap_or(self.max_distance.saturating_add(1)), self.max_distance)
+    pub(crate) fn design(&self) -> anyhow::Result<TableDesign> {
+        Ok(match (self.design.as_deref(), self.documents) {
+            (Some("auto"), Some(documents)) => {
+                TableDesign::plan(documents, self.max_distance, nearstone::Aim::Balanced)?.design
+            }
+            (Some("auto"), None) => return Err(Usage("--design auto needs --documents".to_owned()).into()),
+            (Some(name), _) => TableDesign::named(name, self.max_distance)?,
+            (None, _) => TableDesign::choose(self.blocks.unwrap_or(self.max_distance + 1), self.max_distance)?,
+        })
     }
+}
+
+fn distance() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(0..=i64::from(TableDesign::MAX_DISTANCE))
+}
+
+/// Reads a number with K, M or G behind it.
+fn count(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'g' | 'G' | 'b' | 'B')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    number.ok_or_else(|| "a whole number, with K, M or G behind it, as in 100M".to_owned())
+}
+
+/// Reads a distance and a share.
+fn share(text: &str) -> Result<(u32, f64), String> {
+    let parts = text.split_once(':').and_then(|(distance, share)| Some((distance.parse().ok()?, share.parse().ok()?)));
+    let parts = parts.filter(|&(distance, share): &(u32, f64)| {
+        distance <= TableDesign::MAX_DISTANCE && (0.0..=1.0).contains(&share)
+    });
+    parts.ok_or_else(|| "a distance of 0 to 16, a colon and a share of 0 to 1, as in 12:0.01".to_owned())
 }

@@ -27,6 +27,8 @@ fn main() -> ExitCode {
         Command::Get(args) => cmd::get::run(&args),
         Command::Delete(args) => cmd::delete::run(&args),
         Command::Stats(args) => cmd::stats::run(&args),
+        Command::Plan(args) => cmd::plan::run(&args),
+        Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Completions { shell } => cmd::shell::completions(shell),
         Command::Man => cmd::shell::man(),
     };

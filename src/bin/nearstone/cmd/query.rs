@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use anyhow::Context;
-use nearstone::{Options, SimhashStore};
+use nearstone::{Options, QueryStats, SimhashStore};
 use serde_json::Map;
 
 use crate::args::Query;
 use crate::failure::Outcome;
 use crate::output::{self, Output};
+use crate::progress::thousands;
 use crate::prose::say;
 
 pub(crate) fn run(args: &Query) -> anyhow::Result<Outcome> {
@@ -26,6 +27,9 @@ pub(crate) fn run(args: &Query) -> anyhow::Result<Outcome> {
         return Ok(Outcome::No);
     };
     let matches = store.query(&fingerprint, max_distance)?;
+    if args.explain {
+        explain(matches.stats());
+    }
     let mut out = Output::stdout();
     for found in &matches {
         let mut object = Map::new();
@@ -35,6 +39,21 @@ pub(crate) fn run(args: &Query) -> anyhow::Result<Outcome> {
     }
     out.finish()?;
     Ok(if matches.is_empty() { Outcome::No } else { Outcome::Done })
+}
+
+fn explain(stats: &QueryStats) {
+    say!("table  prefix            radius   probes  candidates  verified");
+    for table in &stats.tables {
+        let radius = table.radius.map_or("scan".to_owned(), |radius| radius.to_string());
+        let prefix = format!("{:x}", table.prefix);
+        let (probes, candidates) = (thousands(table.probes), thousands(table.candidates));
+        say!(
+            "{:>5}  {prefix:<16}  {radius:>6} {probes:>8} {candidates:>11} {:>9}",
+            table.table,
+            thousands(table.verified)
+        );
+    }
+    say!("  all  {:<16}  {:>6} {:>8} {:>11}", "", "", thousands(stats.probes), thousands(stats.candidates));
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {
