@@ -1,5 +1,6 @@
 //! Table designs: which permuted tables a store keeps.
 
+mod catalogue;
 mod construct;
 pub(crate) mod cost;
 mod cover;

@@ -1,13 +1,16 @@
 //! The command line.
 
-use std::num::NonZeroUsize;
+mod input;
+mod values;
+
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
-use nearstone::input::{Fields, Format, Inputs};
-use nearstone::{Analyser, Fingerprint, Options, TableDesign};
+use nearstone::{Fingerprint, TableDesign};
 
 use crate::failure::Usage;
+pub(crate) use input::{Analysis, Input};
+use values::{count, distance, share};
 
 /// Find near-duplicate documents, and keep what was seen in a store on disk.
 #[derive(Debug, Parser)]
@@ -277,89 +280,6 @@ pub(crate) struct Stats {
     pub(crate) count: bool,
 }
 
-/// What to read.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Input {
-    /// Files, folders, or - for the standard input
-    #[arg(required = true, value_name = "INPUT")]
-    pub(crate) inputs: Vec<PathBuf>,
-    /// What the records are [default: by the name]
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<InputFormat>,
-    /// The field with the id, in JSON lines
-    #[arg(long, value_name = "NAME", default_value = "id", conflicts_with = "line_ids")]
-    pub(crate) id_field: String,
-    /// Take `FILE:LINE` as the id, in JSON lines
-    #[arg(long)]
-    pub(crate) line_ids: bool,
-    /// The field with the text, in JSON lines
-    #[arg(long, value_name = "NAME", default_value = "text")]
-    pub(crate) text_field: String,
-    /// Below folders, read only files whose names match; may be repeated
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) include: Vec<String>,
-    /// Report bad records and pass them over, instead of stopping at the first
-    #[arg(long)]
-    pub(crate) skip_bad: bool,
-    /// The longest record in bytes, uncompressed
-    #[arg(long, value_name = "BYTES", default_value_t = Inputs::DEFAULT_MAX_RECORD_BYTES)]
-    pub(crate) max_record_bytes: usize,
-    /// Threads that compute fingerprints [default: the number of cores]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-    /// No progress and no summary
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-}
-
-/// How texts become features; fixed when a store is created.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Analysis {
-    /// Tokens in a shingle, for a new store [default: 2]
-    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) shingle: Option<u16>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum InputFormat {
-    /// One JSON object a line
-    Jsonl,
-    /// Each file is one text
-    Text,
-}
-
-impl Input {
-    pub(crate) fn open(&self) -> Result<Inputs, Usage> {
-        let format = match self.format {
-            None => Format::Auto,
-            Some(InputFormat::Jsonl) => Format::JsonLines,
-            Some(InputFormat::Text) => Format::Text,
-        };
-        let inputs = Inputs::new(&self.inputs).format(format).max_record_bytes(self.max_record_bytes);
-        inputs.include(&self.include).map_err(|e| Usage(e.to_string()))
-    }
-
-    pub(crate) fn fields(&self) -> Fields {
-        Fields { id: (!self.line_ids).then(|| self.id_field.clone()), text: self.text_field.clone() }
-    }
-
-    pub(crate) fn threads(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.threads.map_or_else(cores, usize::from)
-    }
-}
-
-impl Analysis {
-    /// The options for a store that is created or continued.
-    pub(crate) fn options(&self) -> Options {
-        let options = Options::new();
-        match self.shingle {
-            Some(tokens) => options.analyser(Analyser::new(tokens)),
-            None => options,
-        }
-    }
-}
-
 impl Create {
     pub(crate) fn design(&self) -> anyhow::Result<TableDesign> {
         Ok(match (self.design.as_deref(), self.documents) {
@@ -371,29 +291,4 @@ impl Create {
             (None, _) => TableDesign::choose(self.blocks.unwrap_or(self.max_distance + 1), self.max_distance)?,
         })
     }
-}
-
-fn distance() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(0..=i64::from(TableDesign::MAX_DISTANCE))
-}
-
-/// Reads a number with K, M or G behind it.
-fn count(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
-        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
-        Some((at, 'g' | 'G' | 'b' | 'B')) => (&text[..at], 1_000_000_000),
-        _ => (text, 1),
-    };
-    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
-    number.ok_or_else(|| "a whole number, with K, M or G behind it, as in 100M".to_owned())
-}
-
-/// Reads a distance and a share.
-fn share(text: &str) -> Result<(u32, f64), String> {
-    let parts = text.split_once(':').and_then(|(distance, share)| Some((distance.parse().ok()?, share.parse().ok()?)));
-    let parts = parts.filter(|&(distance, share): &(u32, f64)| {
-        distance <= TableDesign::MAX_DISTANCE && (0.0..=1.0).contains(&share)
-    });
-    parts.ok_or_else(|| "a distance of 0 to 16, a colon and a share of 0 to 1, as in 12:0.01".to_owned())
 }

@@ -1,0 +1,93 @@
+//! Arguments that several commands share: what to read, and how texts become features.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use nearstone::input::{Fields, Format, Inputs};
+use nearstone::{Analyser, Options};
+
+use crate::failure::Usage;
+
+/// What to read.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Input {
+    /// Files, folders, or - for the standard input
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// What the records are [default: by the name]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<InputFormat>,
+    /// The field with the id, in JSON lines
+    #[arg(long, value_name = "NAME", default_value = "id", conflicts_with = "line_ids")]
+    pub(crate) id_field: String,
+    /// Take `FILE:LINE` as the id, in JSON lines
+    #[arg(long)]
+    pub(crate) line_ids: bool,
+    /// The field with the text, in JSON lines
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    pub(crate) text_field: String,
+    /// Below folders, read only files whose names match; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include: Vec<String>,
+    /// Report bad records and pass them over, instead of stopping at the first
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+    /// The longest record in bytes, uncompressed
+    #[arg(long, value_name = "BYTES", default_value_t = Inputs::DEFAULT_MAX_RECORD_BYTES)]
+    pub(crate) max_record_bytes: usize,
+    /// Threads that compute fingerprints [default: the number of cores]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// No progress and no summary
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// How texts become features; fixed when a store is created.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Analysis {
+    /// Tokens in a shingle, for a new store [default: 2]
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) shingle: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum InputFormat {
+    /// One JSON object a line
+    Jsonl,
+    /// Each file is one text
+    Text,
+}
+
+impl Input {
+    pub(crate) fn open(&self) -> Result<Inputs, Usage> {
+        let format = match self.format {
+            None => Format::Auto,
+            Some(InputFormat::Jsonl) => Format::JsonLines,
+            Some(InputFormat::Text) => Format::Text,
+        };
+        let inputs = Inputs::new(&self.inputs).format(format).max_record_bytes(self.max_record_bytes);
+        inputs.include(&self.include).map_err(|e| Usage(e.to_string()))
+    }
+
+    pub(crate) fn fields(&self) -> Fields {
+        Fields { id: (!self.line_ids).then(|| self.id_field.clone()), text: self.text_field.clone() }
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(cores, usize::from)
+    }
+}
+
+impl Analysis {
+    /// The options for a store that is created or continued.
+    pub(crate) fn options(&self) -> Options {
+        let options = Options::new();
+        match self.shingle {
+            Some(tokens) => options.analyser(Analyser::new(tokens)),
+            None => options,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Values of arguments that are more than numbers.
+
+use nearstone::TableDesign;
+
+pub(super) fn distance() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(0..=i64::from(TableDesign::MAX_DISTANCE))
+}
+
+/// Reads a number with K, M or G behind it.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'g' | 'G' | 'b' | 'B')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    number.ok_or_else(|| "a whole number, with K, M or G behind it, as in 100M".to_owned())
+}
+
+/// Reads a distance and a share.
+pub(super) fn share(text: &str) -> Result<(u32, f64), String> {
+    let parts = text.split_once(':').and_then(|(distance, share)| Some((distance.parse().ok()?, share.parse().ok()?)));
+    let parts = parts.filter(|&(distance, share): &(u32, f64)| {
+        distance <= TableDesign::MAX_DISTANCE && (0.0..=1.0).contains(&share)
+    });
+    parts.ok_or_else(|| "a distance of 0 to 16, a colon and a share of 0 to 1, as in 12:0.01".to_owned())
+}
