@@ -27,7 +27,7 @@ struct Filled {
     design: TableDesign,
     store: SimhashStore,
     store_micros: f64,
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
 }
 
 /// The averages of many queries for uniform values at one distance.
@@ -49,7 +49,7 @@ fn fill(name: &str, documents: u64) -> Filled {
     }
     let store_micros = begun.elapsed().as_secs_f64() * 1e6 / float(documents);
     store.compact().unwrap();
-    Filled { name: name.to_owned(), design, store, store_micros, _dir: dir }
+    Filled { name: name.to_owned(), design, store, store_micros, dir }
 }
 
 fn ask(filled: &Filled, distance: u32, queries: u64, documents: u64) -> Asked {
@@ -100,9 +100,17 @@ fn main() {
             plan.fill_minutes * 60e6 / float(documents),
             filled.store_micros,
         );
+        assert!((asked.probes - float(probes.total())).abs() < 1e-6, "probes are predicted exactly");
+        if documents >= 1_000_000 {
+            let predicted = filled.design.candidates(&probes, documents);
+            let allowed = 0.05 * predicted + 4.0 * (predicted / 10_000.0).sqrt();
+            assert!((asked.candidates - predicted).abs() <= allowed, "candidates are predicted within 5 %");
+            assert!((bytes - plan.bytes_per_document).abs() <= bytes * 0.1, "bytes are predicted within 10 %");
+        }
         stores.push((filled, asked));
     }
     constants(&stores, documents);
+    blocks_from_disk(&stores, documents);
     println!("\ncandidates of a query by the model, at 10^8 / 10^9 / 8*10^9 documents");
     for (filled, _) in &stores {
         let probes = filled.design.probes_for(3).unwrap();
@@ -116,6 +124,33 @@ fn main() {
         );
     }
 }
+
+/// The time of a block that neither the store nor the system has cached.
+#[cfg(target_os = "linux")]
+fn blocks_from_disk(stores: &[(Filled, Asked)], documents: u64) {
+    let (filled, cached) = stores.iter().find(|(filled, _)| filled.name == "10x1").unwrap();
+    let path = filled.dir.path().join("cold");
+    std::fs::create_dir(&path).unwrap();
+    // A copy, since the store itself is open, with its files forced out of the system's cache.
+    for entry in std::fs::read_dir(filled.store.path()).unwrap().flatten() {
+        let copy = path.join(entry.file_name());
+        std::fs::copy(entry.path(), &copy).unwrap();
+        let file = std::fs::File::open(&copy).unwrap();
+        file.sync_all().unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    }
+    let store = SimhashStore::open_read_only(&path, &Options::new().cache_bytes(0)).unwrap();
+    let queries = 100;
+    let begun = Instant::now();
+    for n in 0..queries {
+        store.query(&Fingerprint::new(value(documents * 3 + n)), 3).unwrap();
+    }
+    let micros = begun.elapsed().as_secs_f64() * 1e6 / float(queries);
+    println!("BLOCK_MICROS      {:>8.0}", (micros - cached.micros) / cached.probes);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn blocks_from_disk(_: &[(Filled, Asked)], _: u64) {}
 
 fn constants(stores: &[(Filled, Asked)], documents: u64) {
     let of = |name: &str| stores.iter().find(|(filled, _)| filled.name == name).unwrap();
@@ -144,6 +179,11 @@ fn constants(stores: &[(Filled, Asked)], documents: u64) {
     let each = (most.store_micros - least.store_micros) / (tables(most) - tables(least));
     println!("STORE_TABLE_NANOS {:>8.0}", each * 1e3);
     println!("STORE_NANOS       {:>8.0}", (least.store_micros - each * tables(least)) * 1e3);
+    let entry = |name: &str| {
+        let filled = &of(name).0;
+        float(filled.store.stats().unwrap().table_bytes) / float(documents) / tables(filled)
+    };
+    println!("NINTH_BYTE        {:>8.2}", entry("10x1") - entry("4x1"));
     let stats = four.store.stats().unwrap();
     println!("ENTRY_BYTES       {:>8.2}", float(stats.table_bytes) / float(documents) / tables(four));
     println!("DOCUMENT_BYTES    {:>8.2}", float(stats.document_bytes) / float(documents));

@@ -3,15 +3,17 @@
 use super::{TableDesign, construct, probes_of_radius};
 use crate::{Error, Result};
 
-/// The most tables of a design that the planner considers.
+/// The most tables of a choice of blocks that is considered: more take long to search.
 const MOST_TABLES: usize = 36;
 
 /// All designs that are made for a distance, with their names, each name once.
 pub(super) fn designs(max_distance: u32) -> Vec<(String, TableDesign)> {
     let mut designs: Vec<(String, TableDesign)> = Vec::new();
+    if max_distance > TableDesign::MAX_DISTANCE {
+        return designs;
+    }
     for blocks in 1..=12 {
         for chosen in 1..=blocks {
-            // More tables than this were never on the frontier, and take long to search.
             let few = construct::combinations(64, blocks, chosen, MOST_TABLES).is_some();
             if let Some(design) = few.then(|| TableDesign::combine(blocks, chosen, max_distance).ok()).flatten() {
                 add(&mut designs, design.pruned());
@@ -99,6 +101,7 @@ mod tests {
         for name in ["", "x", "4x2", "0", "5000", "auto"] {
             assert!(TableDesign::named(name, 3).is_err(), "{name}");
         }
+        assert!(TableDesign::named("4", u32::MAX).is_err());
     }
 
     /// Each design that the planner knows, for each distance: its probes cover the distance, by proof.

@@ -17,13 +17,15 @@ const MOST: usize = 64;
 
 /// How many ways to place errors the search for radii may look at. It is used up by large distances on
 /// many tables that share bits; then the best radii that were proven by then are taken.
-const BUDGET: u32 = 100_000;
+const BUDGET: u64 = 100_000;
 
 /// The sets of bits that the tables of a design probe by, cut into atoms.
 #[derive(Clone, Debug)]
 pub(crate) struct Cover {
     atoms: Vec<Atom>,
     prefix_bits: Vec<u32>,
+    /// The atoms of each table as a bit set.
+    atoms_of: Vec<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,21 +72,23 @@ impl Cover {
                 None => {}
             }
         }
-        Self { atoms, prefix_bits: masks.iter().map(|mask| mask.count_ones()).collect() }
+        let atoms_of = |table: usize| atoms.iter().enumerate().map(|(a, atom)| (atom.tables >> table & 1) << a).sum();
+        Self {
+            atoms_of: (0..masks.len()).map(atoms_of).collect(),
+            prefix_bits: masks.iter().map(|mask| mask.count_ones()).collect(),
+            atoms,
+        }
     }
 
     /// Returns a way to place at most `distance` errors that all tables miss with these radii, or
     /// `None`, which proves that there is none. It looks as long as it takes.
     pub(crate) fn counter_example(&self, radii: &[Radius], distance: u32) -> Option<CounterExample> {
-        let mut budget = Cell::new(u32::MAX);
-        loop {
-            match self.missed(radii, distance, &budget) {
-                Verdict::Covered => return None,
-                Verdict::Missed(errors) => {
-                    let placed = self.atoms.iter().zip(errors).filter(|&(_, count)| count > 0);
-                    return Some(placed.map(|(atom, count)| (atom.mask, u32::from(count))).collect());
-                }
-                Verdict::Unknown => budget = Cell::new(u32::MAX),
+        // More steps than any machine takes, so the search does end.
+        match self.missed(radii, distance, &Cell::new(u64::MAX)) {
+            Verdict::Covered | Verdict::Unknown => None,
+            Verdict::Missed(errors) => {
+                let placed = self.atoms.iter().zip(errors).filter(|&(_, count)| count > 0);
+                Some(placed.map(|(atom, count)| (atom.mask, u32::from(count))).collect())
             }
         }
     }
@@ -116,14 +120,15 @@ impl Cover {
             let mut taken = 0;
             let mut family: Vec<usize> = Vec::new();
             for i in (0..tables).map(|offset| (first + offset) % tables) {
-                if taken & self.atoms_of(i) == 0 {
-                    taken |= self.atoms_of(i);
+                if taken & self.atoms_of[i] == 0 {
+                    taken |= self.atoms_of[i];
                     family.push(i);
                 }
             }
             let mut radii: Vec<Radius> = vec![None; tables];
             for _ in 0..=distance {
-                // A rise costs ever more, so the cheapest one each time gives the least sum.
+                // As long as a rise costs more than the one before, which it does up to half of the prefix,
+                // the cheapest one each time gives the least sum; beyond that it is a proof all the same.
                 let next = |i: usize| radii[i].map_or(0, |r| r + 1);
                 let Some(i) = family.iter().copied().min_by_key(|&i| self.rise(i, radii[i], next(i))) else { break };
                 radii[i] = Some(next(i));
@@ -136,7 +141,7 @@ impl Cover {
         best.unwrap_or_default()
     }
 
-    fn missed(&self, radii: &[Radius], distance: u32, budget: &Cell<u32>) -> Verdict {
+    fn missed(&self, radii: &[Radius], distance: u32, budget: &Cell<u64>) -> Verdict {
         let mut needed = [0; MOST];
         for (needed, radius) in needed.iter_mut().zip(radii) {
             *needed = radius.map_or(0, |r| u8::try_from(r.saturating_add(1)).unwrap_or(u8::MAX));
@@ -162,7 +167,7 @@ impl Cover {
         left: u32,
         errors: &mut Counts,
         mut room: Counts,
-        budget: &Cell<u32>,
+        budget: &Cell<u64>,
     ) -> Option<bool> {
         let tables = self.prefix_bits.len();
         let Some(table) = (0..tables).filter(|&i| needed[i] > 0).max_by_key(|&i| needed[i]) else {
@@ -204,18 +209,13 @@ impl Cover {
         let mut taken = 0u64;
         let mut sum = 0;
         for &i in &order[..count] {
-            let atoms = self.atoms_of(i);
+            let atoms = self.atoms_of[i];
             if taken & atoms == 0 {
                 taken |= atoms;
                 sum += u32::from(needed[i]);
             }
         }
         sum
-    }
-
-    /// The atoms of a table as a bit set.
-    fn atoms_of(&self, table: usize) -> u64 {
-        self.atoms.iter().enumerate().map(|(a, atom)| (atom.tables >> table & 1) << a).sum()
     }
 
     /// The errors that fall into the bits of a table.
@@ -243,7 +243,7 @@ struct Search<'a> {
     best: Option<Vec<Radius>>,
     /// The probes of the best radii so far; only fewer are of interest.
     limit: u64,
-    budget: Cell<u32>,
+    budget: Cell<u64>,
 }
 
 impl Search<'_> {

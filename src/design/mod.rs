@@ -169,8 +169,8 @@ impl TableDesign {
     /// Returns the tables to probe, and the flip radius of each, for all values within `distance`.
     ///
     /// The radii are proven to cover the distance by a search over all ways in which errors can fall
-    /// on the blocks, and are those with the fewest probes; where tables share bits the search stops
-    /// after a bounded number of steps with the best found. `None` where it would take more than
+    /// on the blocks, and are those with the fewest probes, as far as a bounded search has found them: it is
+    /// used up only by large distances on many tables. `None` where it would take more than
     /// [`TableDesign::MAX_PROBES`] probes.
     #[must_use]
     pub fn probes_for(&self, distance: u32) -> Option<Probes> {

@@ -46,10 +46,16 @@ pub(crate) fn inspect(path: &Path) -> Result<Found> {
     }
     let is_begun = Lock::is_in(path);
     if !path.join("CURRENT").exists() {
+        let entries = fs::read_dir(path).map_err(|e| errors::io("read", path, e))?.flatten();
+        let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).peekable();
         if is_begun {
-            return Ok(Found::Begun);
+            // CURRENT comes before any data, so data without it was a store.
+            return match names.find(|name| name.ends_with(".sst") || name.ends_with(".log")) {
+                None => Ok(Found::Begun),
+                Some(_) => Err(Error::Corrupt { path: path.to_owned(), what: "the file CURRENT is missing".into() }),
+            };
         }
-        let empty = fs::read_dir(path).map_err(|e| errors::io("read", path, e))?.next().is_none();
+        let empty = names.peek().is_none();
         return Ok(if empty { Found::Nothing } else { Found::Other("holds other files".into()) });
     }
     let names = match Db::list_cf(&rocksdb::Options::default(), path) {

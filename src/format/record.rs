@@ -162,6 +162,9 @@ impl StoreRecord {
         });
         let design = TableDesign::from_stored(tables.collect::<Result<_, _>>()?, max_distance)
             .map_err(|e| format!("the store record: {e}"))?;
+        if payload.admission_distance > TableDesign::MAX_DISTANCE {
+            return Err(format!("the store record has the admission distance {}", payload.admission_distance));
+        }
         Ok(Self {
             sketch: payload.sketch,
             design,

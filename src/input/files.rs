@@ -10,6 +10,9 @@ use walkdir::WalkDir;
 use super::BadRecord;
 use super::source::STDIN;
 
+/// How the names of unfinished outputs begin; they are never read from below a folder.
+const UNFINISHED: &str = ".nearstone-";
+
 /// The files still to be read.
 #[derive(Debug)]
 pub(super) struct Files {
@@ -53,6 +56,10 @@ impl Files {
 
     fn is_wanted(&self, path: &Path) -> bool {
         let name = path.file_name().unwrap_or(path.as_os_str());
+        // An output that is being written, or that a killed run has left.
+        if name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
+            return false;
+        }
         let included = self.include.is_empty() || self.include.iter().any(|glob| glob.is_match(name));
         included
             && (self.excluded.is_empty()

@@ -10,6 +10,8 @@ mod replacements;
 mod results;
 mod sketch;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::fmt;
@@ -31,7 +33,7 @@ use crate::{Analyser, Error, Fingerprint, Result, Simhash, TableDesign};
 use clock::{Clock, time_of};
 use open::Opened;
 use replacements::Replacements;
-use sketch::Index;
+use sketch::{Index, Way};
 
 /// A store of simhash fingerprints.
 pub type SimhashStore = Store<Fingerprint>;
@@ -77,6 +79,9 @@ struct Shared<S: Sketch> {
 }
 
 impl<S: Sketch> Store<S> {
+    /// The largest distance by which a new store admits documents, unless its design is for a larger one.
+    pub const ADMISSION_DISTANCE: u32 = 12;
+
     /// Creates a store in a new or empty directory and opens it.
     ///
     /// The design, and the analyser that `options` name, are kept for good. A crash during the
@@ -184,7 +189,7 @@ impl<S: Sketch> Store<S> {
     /// [`Error::Distance`], [`Error::Corrupt`], and what the system reports.
     pub fn query(&self, sketch: &S, max_distance: u32) -> Result<Matches> {
         checked_distance(max_distance, TableDesign::MAX_DISTANCE, "a query")?;
-        query::query(&self.shared, sketch, max_distance)
+        query::query(&self.shared, sketch, max_distance, Way::Cheapest)
     }
 
     /// Returns the document with an id.
@@ -270,8 +275,8 @@ impl<S: Sketch> Store<S> {
         &self.shared.record.design
     }
 
-    /// Returns the largest distance that [`Store::check_and_insert`] takes; 12, or that of the design
-    /// where it is larger.
+    /// Returns the largest distance that [`Store::check_and_insert`] takes:
+    /// [`Store::ADMISSION_DISTANCE`], or that of the design where it is larger.
     #[must_use]
     pub fn admission_distance(&self) -> u32 {
         self.shared.record.admission_distance

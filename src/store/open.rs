@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::Store;
 use super::options::{Options, Text};
 use super::sketch::Sketch;
 use crate::engine::{self, Engine, Found, malformed};
@@ -9,9 +10,6 @@ use crate::format::VERSION;
 use crate::format::families::Family;
 use crate::format::record::{RecordError, StoreRecord};
 use crate::{Analyser, Error, Result, Simhash, TableDesign};
-
-/// The largest distance by which a new store admits documents.
-const DEFAULT_ADMISSION_DISTANCE: u32 = 12;
 
 /// A store's engine, and what its record says.
 pub(super) struct Opened {
@@ -29,7 +27,7 @@ pub(super) fn create<S: Sketch>(path: &Path, design: &TableDesign, options: &Opt
     let record = StoreRecord {
         sketch: S::KIND.to_owned(),
         design: design.clone(),
-        admission_distance: DEFAULT_ADMISSION_DISTANCE.max(design.max_distance()),
+        admission_distance: Store::<S>::ADMISSION_DISTANCE.max(design.max_distance()),
         analyser: analyser.as_ref().map(Analyser::describe),
         generation: 0,
         created_at_millis: now_millis,

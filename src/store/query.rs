@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::results::{Match, Matches, QueryStats};
-use super::sketch::{Index, Sketch};
+use super::sketch::{Index, Sketch, Way};
 use crate::Result;
 
 /// How often a query is asked again because a document was replaced meanwhile, before it locks writers out.
@@ -14,23 +14,23 @@ const ATTEMPTS: u32 = 4;
 /// begins, and stays, is in every table that is read, so it is found. The exception is one whose sketch
 /// is replaced during the query: its old entry may be gone when its table is read, and its new one be
 /// written after its table was read. Then the query is asked again.
-pub(super) fn query<S: Sketch>(store: &Shared<S>, sketch: &S, max_distance: u32) -> Result<Matches> {
+pub(super) fn query<S: Sketch>(store: &Shared<S>, sketch: &S, max_distance: u32, way: Way) -> Result<Matches> {
     for _ in 0..ATTEMPTS {
         let begun = store.replacements.now();
-        let matches = query_once(store, sketch, max_distance)?;
+        let matches = query_once(store, sketch, max_distance, way)?;
         // What was replaced by something far is no longer near: both with and without it is an answer.
         if !store.replacements.overlap(begun, |new| new.distance_to(sketch) <= max_distance) {
             return Ok(matches);
         }
     }
     let _writers = store.lock();
-    query_once(store, sketch, max_distance)
+    query_once(store, sketch, max_distance, way)
 }
 
-fn query_once<S: Sketch>(store: &Shared<S>, sketch: &S, max_distance: u32) -> Result<Matches> {
+fn query_once<S: Sketch>(store: &Shared<S>, sketch: &S, max_distance: u32, way: Way) -> Result<Matches> {
     let mut stats = QueryStats::default();
     let mut matches = Vec::new();
-    for (distance, near) in store.index.near(&store.engine, sketch, max_distance, &mut stats)? {
+    for (distance, near) in store.index.near(&store.engine, sketch, max_distance, way, &mut stats)? {
         store.visit_holders(&near, |id| {
             matches.push(Match { distance, id: id.to_owned() });
             Ok(true)

@@ -11,7 +11,8 @@ const REMEMBERED: usize = 256;
 #[derive(Debug)]
 pub(super) struct Replacements<S> {
     begun: AtomicU64,
-    done: AtomicU64,
+    /// All replacements up to this number are done.
+    settled: AtomicU64,
     recent: Mutex<Recent<S>>,
 }
 
@@ -29,7 +30,7 @@ pub(super) struct Moment(u64);
 impl<S> Default for Replacements<S> {
     fn default() -> Self {
         let recent = Recent { under_way: Vec::new(), latest: VecDeque::new() };
-        Self { begun: AtomicU64::new(0), done: AtomicU64::new(0), recent: Mutex::new(recent) }
+        Self { begun: AtomicU64::new(0), settled: AtomicU64::new(0), recent: Mutex::new(recent) }
     }
 }
 
@@ -48,14 +49,7 @@ impl<S> Replacements<S> {
     }
 
     pub(super) fn now(&self) -> Moment {
-        // In this order: a replacement that begins in between is then seen by `overlap`.
-        let begun = self.begun.load(Ordering::SeqCst);
-        if self.done.load(Ordering::SeqCst) == begun {
-            return Moment(begun);
-        }
-        let recent = self.recent();
-        let first = recent.under_way.iter().min();
-        Moment(first.map_or_else(|| self.begun.load(Ordering::SeqCst), |first| first - 1))
+        Moment(self.settled.load(Ordering::SeqCst))
     }
 
     /// Whether a replacement was under way since a moment whose new sketch matters.
@@ -83,7 +77,9 @@ impl<S> Drop for Replacing<'_, S> {
     fn drop(&mut self) {
         let mut recent = self.replacements.recent();
         recent.under_way.retain(|&number| number != self.number);
-        self.replacements.done.fetch_add(1, Ordering::SeqCst);
+        let first = recent.under_way.iter().min();
+        let settled = first.map_or_else(|| self.replacements.begun.load(Ordering::SeqCst), |first| first - 1);
+        self.replacements.settled.store(settled, Ordering::SeqCst);
     }
 }
 

@@ -75,5 +75,21 @@ pub(crate) trait Index<S>: Sized + Send + Sync {
     fn delete(&self, batch: &mut Batch<'_>, sketch: &S) -> Result<()>;
     /// Returns the stored sketches within a distance, each once, with their distances, the nearest
     /// first and equally near ones in their order.
-    fn near(&self, engine: &Engine, sketch: &S, max_distance: u32, stats: &mut QueryStats) -> Result<Vec<(u32, S)>>;
+    fn near(
+        &self,
+        engine: &Engine,
+        sketch: &S,
+        max_distance: u32,
+        way: Way,
+        stats: &mut QueryStats,
+    ) -> Result<Vec<(u32, S)>>;
+}
+
+/// How near sketches are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As is cheapest.
+    Cheapest,
+    /// By probes wherever they are possible, to test or measure them.
+    Probes,
 }

@@ -1,9 +1,8 @@
 //! The permuted tables of a store of fingerprints.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::sketch::Index;
+use super::sketch::{Index, Way};
 use super::{QueryStats, TableStats};
 use crate::design::{cost, visit_prefixes};
 use crate::engine::{Batch, Engine, FamilyId, malformed};
@@ -18,13 +17,13 @@ pub struct Tables {
     families: Vec<(FamilyId, TableKeys)>,
     /// The probes for each distance, found when it is first asked for; `None` where a scan is due.
     probes: [OnceLock<Option<Probes>>; TableDesign::MAX_DISTANCE as usize + 1],
-    /// The queries that asked for the number of sketches, and the latest estimate of it.
-    asked: AtomicU64,
-    estimate: AtomicU64,
 }
 
-/// How many queries use one estimate of the number of sketches.
-const QUERIES_PER_ESTIMATE: u64 = 256;
+/// More bytes than a table entry takes in a file.
+const MOST_ENTRY_BYTES: u64 = 24;
+
+/// So many candidates are worth a thought about what is left.
+const CROWD: u64 = 20_000;
 
 impl Tables {
     fn probes(&self, distance: u32) -> Option<&Probes> {
@@ -35,20 +34,26 @@ impl Tables {
         self.design.tables().iter().zip(&self.families).map(|(table, &(family, keys))| (table, family, keys))
     }
 
-    /// The number of distinct sketches, as it was not long ago.
+    /// About how many distinct sketches there are. The engine's estimate may sink too low after many
+    /// deletions, but files do not.
     fn sketches(&self, engine: &Engine) -> Result<u64> {
-        if self.asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(QUERIES_PER_ESTIMATE) {
-            let estimate = engine.approximate_keys(self.families[0].0)?;
-            self.estimate.store(estimate, Ordering::Relaxed);
-        }
-        Ok(self.estimate.load(Ordering::Relaxed))
+        let family = self.families[0].0;
+        Ok(engine.approximate_keys(family)?.max(engine.file_bytes(family)? / MOST_ENTRY_BYTES))
     }
 
     /// The probes for a distance, unless reading a table from end to end is cheaper.
-    fn probes_unless_scan(&self, engine: &Engine, distance: u32) -> Result<Option<&Probes>> {
+    fn probes_unless_scan(&self, engine: &Engine, distance: u32, way: Way) -> Result<Option<&Probes>> {
         let Some(probes) = self.probes(distance) else { return Ok(None) };
-        let is_scanned = cost::may_be_scanned(probes) && cost::is_scanned(&self.design, probes, self.sketches(engine)?);
+        let is_weighed = way == Way::Cheapest && cost::may_be_scanned(probes);
+        let is_scanned = is_weighed && cost::is_scanned(&self.design, probes, self.sketches(engine)?);
         Ok((!is_scanned).then_some(probes))
+    }
+
+    /// Whether the tables that are left had better be replaced by a scan, after so many candidates in those
+    /// that were probed: all values may lie under one prefix of each.
+    fn is_crowded(&self, engine: &Engine, candidates: u64, probed: usize, left: usize) -> Result<bool> {
+        Ok(candidates > CROWD
+            && cost::scan_beats_candidates(candidates / probed as u64 * left as u64, self.sketches(engine)?))
     }
 
     /// Reads every entry of the first table.
@@ -96,8 +101,7 @@ impl Index<Fingerprint> for Tables {
         });
         let families = tables.collect::<Result<_>>()?;
         let probes = [const { OnceLock::new() }; _];
-        let (asked, estimate) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { design: record.design.clone(), families, probes, asked, estimate })
+        Ok(Self { design: record.design.clone(), families, probes })
     }
 
     fn put(&self, batch: &mut Batch<'_>, sketch: &Fingerprint) -> Result<()> {
@@ -115,16 +119,24 @@ impl Index<Fingerprint> for Tables {
         engine: &Engine,
         sketch: &Fingerprint,
         max_distance: u32,
+        way: Way,
         stats: &mut QueryStats,
     ) -> Result<Vec<(u32, Fingerprint)>> {
         let mut near = Near { query: *sketch, max_distance, found: Vec::new() };
-        let Some(probes) = self.probes_unless_scan(engine, max_distance)? else {
+        let Some(probes) = self.probes_unless_scan(engine, max_distance, way)? else {
             self.scan(engine, &mut near, stats)?;
             near.found.sort_unstable();
             return Ok(near.found);
         };
+        let mut left = probes.radii().iter().flatten().count();
         for (i, ((table, family, keys), radius)) in self.entries().zip(probes.radii()).enumerate() {
             let Some(radius) = *radius else { continue };
+            if way == Way::Cheapest && self.is_crowded(engine, stats.candidates, stats.tables.len().max(1), left)? {
+                near.found.clear();
+                self.scan(engine, &mut near, stats)?;
+                break;
+            }
+            left -= 1;
             let permuted = table.permute(*sketch);
             let prefix = keys.prefix(permuted);
             let mut counts =

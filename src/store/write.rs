@@ -8,7 +8,7 @@
 
 use super::Shared;
 use super::results::{Admission, Match, QueryStats};
-use super::sketch::{Index, Sketch};
+use super::sketch::{Index, Sketch, Way};
 use crate::Result;
 use crate::format::keys;
 
@@ -74,7 +74,9 @@ fn release<S: Sketch>(store: &Shared<S>, batch: &mut crate::engine::Batch<'_>, i
 /// The nearest document, and of equally near ones the one with the smallest id.
 fn nearest<S: Sketch>(store: &Shared<S>, sketch: &S, max_distance: u32) -> Result<Option<Match>> {
     let mut best: Option<Match> = None;
-    for (distance, near) in store.index.near(&store.engine, sketch, max_distance, &mut QueryStats::default())? {
+    for (distance, near) in
+        store.index.near(&store.engine, sketch, max_distance, Way::Cheapest, &mut QueryStats::default())?
+    {
         if best.as_ref().is_some_and(|best| best.distance < distance) {
             break;
         }

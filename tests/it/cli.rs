@@ -186,9 +186,12 @@ fn folders_are_read_in_the_order_of_their_names() {
     let ran = shell.run(&["dedup", "d", "--include", "*.txt*", "--include", "LICENSE", "--show-groups", "2"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "d/a/LICENSE\nd/b.txt\n"));
     assert!(ran.err.contains("1 near-duplicates of d/b.txt\n    d/c.txt.gz"), "{}", ran.err);
-    // What the run writes below the folder is not read.
+    // What the run writes below the folder is not read, nor what a killed run has left there.
+    shell.file("d/.nearstone-left.txt", "left");
     let ran = shell.run(&["dedup", "d", "--include", "*.txt", "--out", "d/kept.txt", "--duplicates", "d/dup.txt"]);
     assert_eq!((ran.code, shell.read("d/kept.txt").as_str()), (0, "d/b.txt\nd/z.txt\n"), "{}", ran.err);
+    let ran = shell.run(&["dedup", "d", "--out", "d/all.txt", "--skip-bad"]);
+    assert!(shell.read("d/all.txt").lines().all(|line| !line.contains(".nearstone")), "{}", ran.err);
 }
 
 /// Each kind of bad input: one line that names the file and the line, and exit code 3; with --skip-bad

@@ -1,5 +1,7 @@
 //! Every kind of design answers every distance as brute force does, and the doctor tells what is wrong with data.
 
+use std::collections::BTreeSet;
+
 use nearstone::{Aim, Fingerprint, Planner, SimhashStore, TableDesign};
 
 use crate::common::{BruteForce, Random, Scratch, assert_same, data};
@@ -51,22 +53,20 @@ fn check(design: &TableDesign, kind: &str, values: &[u64], seed: u64, queries: u
     }
 }
 
-/// Each construction at each distance that it is meant for, asked for distances above and below it.
+/// As is cheapest, by probes or a scan; that each construction is exact by probes at every distance is
+/// tested inside the crate, where a scan can be forbidden.
 #[test]
-fn every_construction_at_every_distance() {
+fn constructions_at_every_distance() {
     let mut designs = vec![];
-    for distance in 0..=TableDesign::MAX_DISTANCE {
-        // Some of those that the planner knows: they are all of them, pruned.
-        for (blocks, chosen) in [(1, 1), (2, 1), (3, 1), (4, 1), (5, 2), (6, 2), (7, 1), (7, 4), (8, 1)] {
-            designs.extend(TableDesign::combine(blocks, chosen, distance).map(TableDesign::pruned));
-        }
-        designs.extend(TableDesign::choose(distance + 1, distance));
-        designs.extend(TableDesign::two_level(distance + 1, distance + 1, distance));
+    for distance in [0, 1, 2, 3, 4, 7, 12, 16] {
+        designs.push(TableDesign::choose(distance + 1, distance).unwrap());
+        designs.push(TableDesign::combine(4, 1, distance).unwrap());
     }
-    assert!(designs.len() > 100, "{}", designs.len());
+    designs.push(TableDesign::two_level(4, 4, 3).unwrap());
     for (seed, design) in designs.iter().enumerate() {
-        let (kind, values) = data_sets(seed as u64).swap_remove(seed % 3);
-        check(design, kind, &values, seed as u64, 1);
+        for (kind, values) in data_sets(seed as u64) {
+            check(design, kind, &values, seed as u64, 1);
+        }
     }
 }
 
@@ -94,11 +94,12 @@ fn blank_pages_are_answered_as_brute_force_answers() {
     }
 }
 
-/// The planner's predictions on uniform values: probes exactly, candidates within 5 %, bytes within 10 %.
+/// The planner's predictions on uniform values: probes exactly, candidates within 5 % and what chance adds,
+/// bytes within 10 %. `cargo bench --bench costs` asserts the same at 10^6 and more.
 #[test]
 fn predictions_hold_on_uniform_values() {
     const DOCUMENTS: u64 = 100_000;
-    for name in ["4x1", "2x33"] {
+    for name in ["4x1", "6x1", "10x1", "2x33"] {
         let scratch = Scratch::new();
         let design = TableDesign::named(name, 3).unwrap();
         let store = scratch.create(&design);
@@ -110,7 +111,7 @@ fn predictions_hold_on_uniform_values() {
         let plan = Planner::new(DOCUMENTS, 3).also(7, 0.1).predict(&design);
         for planned in &plan.queries {
             // One that reads a table from end to end tells nothing more when it is repeated.
-            let queries = if planned.is_scan { 3 } else { 3000 };
+            let queries = if planned.is_scan { 3 } else { 5000 };
             let (mut probes, mut candidates) = (0, 0);
             for _ in 0..queries {
                 let matches = store.query(&Fingerprint::new(random.next()), planned.distance).unwrap();
@@ -119,13 +120,10 @@ fn predictions_hold_on_uniform_values() {
                 assert_eq!(matches.stats().scans > 0, planned.is_scan);
             }
             assert_eq!(probes, planned.probes * queries, "{name}");
-            #[expect(clippy::cast_precision_loss, reason = "an average")]
-            let measured = candidates as f64 / queries as f64;
-            // Hardly any candidates are few to average over.
-            assert!(
-                (measured - planned.candidates).abs() <= planned.candidates * 0.05 + 0.01,
-                "{name}: {measured}, {planned:?}"
-            );
+            #[expect(clippy::cast_precision_loss, reason = "a sum for an average")]
+            let (measured, predicted) = (candidates as f64, planned.candidates * queries as f64);
+            let allowed = predicted * 0.05 + 4.0 * predicted.sqrt();
+            assert!((measured - predicted).abs() <= allowed, "{name}: {measured}, {planned:?}");
         }
         let stats = store.stats().unwrap();
         #[expect(clippy::cast_precision_loss, reason = "an average")]
@@ -170,30 +168,57 @@ fn dead_bits_are_told() {
     assert_eq!(found.tables[0].largest[0], (0, found.sketches));
 }
 
-/// A doctor that cannot fail would be none: what is missing from the tables is missed, what was never
-/// a document is not returned.
-#[test]
-fn the_self_test_finds_a_table_that_lost_its_entries() {
-    let scratch = Scratch::new();
-    let mut random = Random(3);
-    drop(filled(&scratch, (0..3_000).map(|_| random.next())));
+/// Changes the entries of a table of a closed store by hand.
+fn with_table(path: &std::path::Path, name: &str, change: impl FnOnce(&rocksdb::DB, &rocksdb::ColumnFamily)) {
     let options = rocksdb::Options::default();
-    let names = rocksdb::DB::list_cf(&options, scratch.path()).unwrap();
+    let names = rocksdb::DB::list_cf(&options, path).unwrap();
     let families = names.iter().map(|name| rocksdb::ColumnFamilyDescriptor::new(name, rocksdb::Options::default()));
-    let database = rocksdb::DB::open_cf_descriptors(&options, scratch.path(), families).unwrap();
-    let table = database.cf_handle("table02.2.0").unwrap();
-    let keys: Vec<_> =
-        database.iterator_cf(table, rocksdb::IteratorMode::Start).map(|entry| entry.unwrap().0).collect();
-    assert_eq!(keys.len(), 3_000);
-    for key in &keys {
-        database.delete_cf(table, key).unwrap();
-    }
+    let database = rocksdb::DB::open_cf_descriptors(&options, path, families).unwrap();
+    let table = database.cf_handle(name).unwrap();
+    change(&database, table);
     database.flush_cf(table).unwrap();
-    drop(database);
-    let found = scratch.open().doctor(50).unwrap();
-    assert!(found.self_test.missed > 0, "{:?}", found.self_test);
-    assert_eq!(found.self_test.wrong, 0);
-    assert!(found.advice.iter().any(|advice| advice.contains("differ from a full scan")));
+}
+
+/// A doctor that cannot fail would be none: each table in turn loses all of its entries, or a few.
+#[test]
+fn the_doctor_finds_a_table_that_lost_entries() {
+    for (table, lost) in [("table00.2.0", 3_000), ("table02.2.0", 3_000), ("table00.2.0", 5), ("table03.2.0", 5)] {
+        let scratch = Scratch::new();
+        let mut random = Random(3);
+        drop(filled(&scratch, (0..3_000).map(|_| random.next())));
+        with_table(&scratch.path(), table, |database, family| {
+            let keys = database.iterator_cf(family, rocksdb::IteratorMode::Start).take(lost);
+            let keys: Vec<_> = keys.map(|entry| entry.unwrap().0).collect();
+            assert_eq!(keys.len(), lost);
+            keys.iter().for_each(|key| database.delete_cf(family, key).unwrap());
+        });
+        let found = scratch.open().doctor(50).unwrap();
+        assert!(!found.is_sound());
+        assert_eq!((found.missing_entries, found.self_test.wrong), (lost as u64, 0), "{table}");
+        assert!(lost < 3_000 || found.self_test.missed > 0, "{table}: {:?}", found.self_test);
+        assert!(found.advice.iter().any(|advice| advice.contains("damaged")));
+        let doctor =
+            std::process::Command::new(env!("CARGO_BIN_EXE_nearstone")).arg("doctor").arg(scratch.path()).output();
+        assert_eq!(doctor.unwrap().status.code(), Some(1));
+    }
+}
+
+/// A holder whose document has another sketch makes a wrong match, which the full scan does not make.
+#[test]
+fn the_doctor_finds_a_wrong_answer() {
+    let scratch = Scratch::new();
+    let mut random = Random(6);
+    let values: Vec<u64> = (0..1_000).map(|_| random.next()).collect();
+    drop(filled(&scratch, values.iter().copied()));
+    with_table(&scratch.path(), "holders.8", |database, family| {
+        // Every document becomes a holder of every hundredth sketch too.
+        for value in values.iter().step_by(100) {
+            let key = [&value.to_be_bytes()[..], &1u64.to_be_bytes()].concat();
+            database.put_cf(family, key, b"").unwrap();
+        }
+    });
+    let found = scratch.open().doctor(1_000).unwrap();
+    assert!(found.self_test.wrong > 0 && !found.is_sound(), "{:?}", found.self_test);
 }
 
 #[test]
@@ -225,6 +250,25 @@ fn package_descriptions_get_a_clean_bill() {
     assert_eq!((found.documents, found.sketches), (35_841, 34_546));
     assert!(bits.dead.is_empty() && bits.mirrored.is_empty() && found.advice.is_empty(), "{:?}", found.advice);
     assert_eq!((found.self_test.missed, found.self_test.wrong), (0, 0));
+}
+
+/// All values lie under one prefix of each table: the query probes some, and reads one from end to end
+/// instead of the others.
+#[test]
+fn a_crowd_under_every_prefix_is_scanned_once_it_is_noticed() {
+    let scratch = Scratch::new();
+    let mut random = Random(8);
+    // 60 bits are one of few patterns.
+    let values: BTreeSet<u64> =
+        (0..40_000).map(|_| random.below(1 << 15) * 0x0002_0004_0008_0001 % (1 << 62)).collect();
+    let crowd: Vec<u64> =
+        (0..30_000u64).map(|n| 0xabab_0000_0000_0000 | n).chain(values.into_iter().take(1_000)).collect();
+    let store = filled(&scratch, crowd.iter().copied());
+    let asked = Fingerprint::new(0xabab_0000_0000_0123);
+    let matches = store.query(&asked, 3).unwrap();
+    let near = crowd.iter().filter(|&&value| Fingerprint::new(value).distance(asked) <= 3).count();
+    assert_eq!((matches.len(), matches.stats().scans), (near, 1));
+    assert!(matches.stats().candidates < 3 * crowd.len() as u64, "{:?}", matches.stats());
 }
 
 /// The query reads the table where that is cheaper, says so, and finds the same.

@@ -269,6 +269,21 @@ fn what_this_build_cannot_serve_is_named() {
     }
 }
 
+/// A store that lost the file that names all others is no creation to be begun anew.
+#[test]
+fn a_missing_current_file_is_damage() {
+    let scratch = Scratch::new();
+    scratch.create(&TableDesign::default()).insert("id", &Fingerprint::new(1)).unwrap();
+    fs::remove_file(scratch.path().join("CURRENT")).unwrap();
+    for error in [
+        SimhashStore::open(scratch.path(), &small()).unwrap_err(),
+        SimhashStore::create(scratch.path(), &TableDesign::default(), &small()).unwrap_err(),
+        SimhashStore::open_or_create(scratch.path(), &TableDesign::default(), &small()).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    }
+}
+
 #[test]
 fn a_missing_family_is_damage() {
     for family in ["documents", "holders.8", "table02.2.0"] {

@@ -79,6 +79,16 @@ impl Output {
         written.with_context(|| self.failed())
     }
 
+    /// Writes out what is buffered, to the medium where it is a file.
+    pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
+        let flushed = match &mut self.sink {
+            Sink::Stdout(sink) => sink.flush(),
+            Sink::Beside(sink, _) => sink.flush().and_then(|()| sink.get_ref().as_file().sync_all()),
+            Sink::Direct(sink) => sink.flush(),
+        };
+        flushed.with_context(|| self.failed())
+    }
+
     /// Writes out what is buffered, and puts the file in its place.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         let failed = self.failed();

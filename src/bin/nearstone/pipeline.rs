@@ -5,7 +5,8 @@
 //! step holds up the others instead of filling the memory.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,8 @@ pub(crate) struct Fingerprinted {
 
 type Read = Result<RawRecord, BadRecord>;
 type Item = Result<Fingerprinted, BadRecord>;
+/// `None` where the worker failed.
+type Done = (u64, Option<Vec<Item>>);
 
 /// Hands every record of the input to `take` in order, until it fails or the run is interrupted.
 pub(crate) fn run(
@@ -56,7 +59,9 @@ pub(crate) fn run(
         ticket_in.send(()).expect("the channel holds all tickets");
     }
     // Nobody waits for these threads: when the taker fails, the reader may be waiting for a slow input.
-    thread::spawn(move || read(inputs, &ticket_out, &raw_in));
+    let total = Arc::new(OnceLock::new());
+    let reader_total = Arc::clone(&total);
+    thread::spawn(move || read(inputs, &ticket_out, &raw_in, &reader_total));
     let analysis = Arc::new((fields.clone(), simhash.clone()));
     for _ in 0..threads {
         let (raw_out, done_in, analysis) = (raw_out.clone(), done_in.clone(), Arc::clone(&analysis));
@@ -70,12 +75,14 @@ pub(crate) fn run(
         match done_out.recv_timeout(IDLE) {
             Ok((number, batch)) => early.insert(number, batch),
             Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            // All threads have ended: because the input has, or because one failed.
+            Err(RecvTimeoutError::Disconnected) if total.get() == Some(&next) => return Ok(()),
+            Err(RecvTimeoutError::Disconnected) => return Err(failed()),
         };
         while let Some(batch) = early.remove(&next) {
             next += 1;
-            let batch: Vec<Item> = batch;
-            for item in batch {
+            let batch: Option<Vec<Item>> = batch;
+            for item in batch.ok_or_else(failed)? {
                 interrupt::check()?;
                 take(item)?;
             }
@@ -85,8 +92,13 @@ pub(crate) fn run(
     }
 }
 
-/// Reads until the input ends or nobody takes it.
-fn read(mut inputs: Inputs, tickets: &Receiver<()>, batches: &Sender<(u64, Vec<Read>)>) {
+/// A thread panicked, and has said so.
+fn failed() -> anyhow::Error {
+    anyhow::anyhow!("a thread of this program failed: nothing was written; please report what it said")
+}
+
+/// Reads until the input ends, and then says how many batches there were, or until nobody takes it.
+fn read(mut inputs: Inputs, tickets: &Receiver<()>, batches: &Sender<(u64, Vec<Read>)>, total: &OnceLock<u64>) {
     let mut most = 1;
     for number in 0.. {
         if tickets.recv().is_err() {
@@ -94,7 +106,11 @@ fn read(mut inputs: Inputs, tickets: &Receiver<()>, batches: &Sender<(u64, Vec<R
         }
         let (batch, slow) = next_batch(&mut inputs, most);
         most = if slow { 1 } else { BATCH_RECORDS.min(most * 2) };
-        if batch.is_empty() || batches.send((number, batch)).is_err() {
+        if batch.is_empty() {
+            let _ = total.set(number);
+            return;
+        }
+        if batches.send((number, batch)).is_err() {
             return;
         }
     }
@@ -113,10 +129,12 @@ fn next_batch(inputs: &mut Inputs, most: usize) -> (Vec<Read>, bool) {
     (batch, slow)
 }
 
-fn work(batches: &Receiver<(u64, Vec<Read>)>, done: &Sender<(u64, Vec<Item>)>, fields: &Fields, simhash: &Simhash) {
+fn work(batches: &Receiver<(u64, Vec<Read>)>, done: &Sender<Done>, fields: &Fields, simhash: &Simhash) {
     for (number, batch) in batches {
-        let items = batch.into_iter().map(|raw| raw.and_then(|raw| fingerprint(raw, fields, simhash)));
-        if done.send((number, items.collect())).is_err() {
+        let items = || batch.into_iter().map(|raw| raw.and_then(|raw| fingerprint(raw, fields, simhash))).collect();
+        // A batch that never came back would be waited for.
+        let items = catch_unwind(AssertUnwindSafe(items)).ok();
+        if done.send((number, items)).is_err() {
             return;
         }
     }

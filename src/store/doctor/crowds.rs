@@ -101,16 +101,19 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    pub(super) fn add(&mut self, sketch: Fingerprint) {
+    /// Adds a document, and tells whether it is the first one of its sketch.
+    pub(super) fn add(&mut self, sketch: Fingerprint) -> bool {
         self.documents += 1;
-        match &mut self.current {
-            Some((current, count)) if *current == sketch => *count += 1,
-            _ => {
-                self.end();
-                self.sketches += 1;
-                self.current = Some((sketch, 1));
-            }
+        if let Some((current, count)) = &mut self.current
+            && *current == sketch
+        {
+            *count += 1;
+            return false;
         }
+        self.end();
+        self.sketches += 1;
+        self.current = Some((sketch, 1));
+        true
     }
 
     fn end(&mut self) {

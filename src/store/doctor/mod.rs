@@ -10,6 +10,7 @@ pub use selftest::SelfTest;
 
 use super::Shared;
 use super::query::query;
+use super::sketch::Way;
 use crate::engine::malformed;
 use crate::format::families::Family;
 use crate::format::keys::TableKeys;
@@ -35,6 +36,8 @@ pub struct Diagnosis {
     pub bits: Option<BitReport>,
     /// Where entries crowd, for each table.
     pub tables: Vec<TableReport>,
+    /// Sketches of documents that a table does not have, over all tables: 0 in a sound store.
+    pub missing_entries: u64,
     /// The candidates of a query for a stored sketch at the distance of the design, over all tables, as
     /// they are predicted for uniform sketches.
     pub predicted_candidates: f64,
@@ -50,6 +53,18 @@ pub struct Diagnosis {
 pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Diagnosis> {
     let design = &store.record.design;
     let mut sample = Sample::new(BIT_SAMPLE.max(samples));
+    let mut repeats = Repeats::default();
+    // The documents' side is the truth, so it says what the tables must know.
+    let mut scan = store.engine.scan(store.holders)?;
+    while let Some((key, _)) = scan.next()? {
+        if let Some(identity) = key.first_chunk::<8>() {
+            let sketch = Fingerprint::from_be_bytes(*identity);
+            if repeats.add(sketch) {
+                sample.add(sketch);
+            }
+        }
+    }
+    drop(scan);
     let mut tables = Vec::new();
     for (index, table) in design.tables().iter().enumerate() {
         let keys = TableKeys::new(table.prefix_bits());
@@ -57,27 +72,15 @@ pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Di
         let mut scan = store.engine.scan(store.engine.family(family)?)?;
         let mut runs = Runs::default();
         while let Some((key, _)) = scan.next()? {
-            let permuted = keys.decode(key).map_err(|e| malformed(store.engine.path(), e))?;
-            runs.add(keys.prefix(permuted));
-            if index == 0 {
-                sample.add(table.restore(permuted));
-            }
+            runs.add(keys.prefix(keys.decode(key).map_err(|e| malformed(store.engine.path(), e))?));
         }
         tables.push(runs.report(index, table.prefix_bits()));
     }
-    let mut repeats = Repeats::default();
-    let mut scan = store.engine.scan(store.holders)?;
-    while let Some((key, _)) = scan.next()? {
-        if let Some(identity) = key.first_chunk::<8>() {
-            repeats.add(Fingerprint::from_be_bytes(*identity));
-        }
-    }
-    drop(scan);
     let sample = sample.into_vec();
     let asked: Vec<Fingerprint> = spread(&sample, CANDIDATE_QUERIES);
     let mut candidates = 0;
     for sketch in &asked {
-        candidates += query(store, sketch, design.max_distance())?.stats().candidates;
+        candidates += query(store, sketch, design.max_distance(), Way::Probes)?.stats().candidates;
     }
     let measured_candidates = bits::number(candidates) / bits::number(asked.len().max(1) as u64);
     let (documents, sketches) = (repeats.documents, repeats.sketches);
@@ -87,7 +90,9 @@ pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Di
         design.candidates(&probes, sketches.saturating_sub(1)) + bits::number(probed)
     });
     let self_test = selftest::run(store, &spread(&sample, samples), design.max_distance())?;
+    let missing = |table: &TableReport| sketches.saturating_sub(table.entries);
     let mut diagnosis = Diagnosis {
+        missing_entries: tables.iter().map(missing).sum(),
         documents,
         sketches,
         most_repeated: repeats.most(),
@@ -102,6 +107,14 @@ pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Di
     Ok(diagnosis)
 }
 
+impl Diagnosis {
+    /// Whether every answer of the self-test was right, and no table lacks a sketch.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.self_test.missed + self.self_test.wrong + self.missing_entries == 0
+    }
+}
+
 /// A share of the documents, or a factor, from which on something is worth a word.
 const MANY_REPEATS: f64 = 0.05;
 const MANY_CANDIDATES: f64 = 10.0;
@@ -109,9 +122,8 @@ const FEW_BITS: f64 = 40.0;
 
 fn advice(found: &Diagnosis) -> Vec<String> {
     let mut advice = Vec::new();
-    let test = found.self_test;
-    if test.missed + test.wrong > 0 {
-        advice.push("answers differ from a full scan: the tables are damaged; load the documents into a new store, and report it".into());
+    if !found.is_sound() {
+        advice.push("answers differ from a full scan, or tables lack sketches: they are damaged; load the documents into a new store, and report it".into());
     }
     if let Some(bits) = &found.bits {
         if !bits.dead.is_empty() {

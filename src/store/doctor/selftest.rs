@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::super::iter::decode;
 use super::super::query::query;
+use super::super::sketch::Way;
 use super::super::{Shared, TableDesign};
 use crate::{Fingerprint, Result};
 
@@ -30,14 +31,16 @@ struct Asked {
 }
 
 /// Asks for each of the sketches, with as many bits flipped as each distance, within that distance, and
-/// compares the answers with all documents.
+/// compares the answers with all documents. The queries probe, whatever is cheaper: it is the tables that
+/// are tested.
 pub(super) fn run(store: &Shared<Fingerprint>, sample: &[Fingerprint], max_distance: u32) -> Result<SelfTest> {
     let max_distance = max_distance.min(TableDesign::MAX_DISTANCE);
     let mut asked = Vec::new();
     for (i, sketch) in sample.iter().enumerate() {
         for distance in 0..=max_distance {
             let sketch = flipped(*sketch, distance, i as u64);
-            let answer = query(store, &sketch, distance)?.into_iter().map(|found| (found.id, found.distance));
+            let answer =
+                query(store, &sketch, distance, Way::Probes)?.into_iter().map(|found| (found.id, found.distance));
             asked.push(Asked { sketch, distance, answer: answer.collect() });
         }
     }

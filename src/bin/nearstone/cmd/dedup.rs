@@ -11,15 +11,11 @@ use nearstone::{Simhash, SimhashStore, TableDesign};
 use tempfile::TempDir;
 
 use crate::args::Dedup;
-use crate::failure::{Outcome, Usage};
-use crate::interrupt::Interrupted;
+use crate::failure::{Outcome, Usage, is_broken_pipe};
 use crate::output::{self, Output};
 use crate::pipeline;
 use crate::progress::Progress;
 use run::{Failure, Run};
-
-/// The largest distance that a new store admits by.
-const NEW_STORE_DISTANCE: u32 = 12;
 
 pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
     let begun = Instant::now();
@@ -30,7 +26,8 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
         return Err(Usage(why.to_owned()).into());
     }
     let mut inputs = args.input.open()?;
-    let Opened { store, is_new, temporary } = open_store(args)?;
+    // In this order: the store is closed before its directory is removed.
+    let Opened { temporary, is_new, store } = open_store(args)?;
     if args.max_distance > store.admission_distance() {
         return Err(too_far(args.max_distance, store.admission_distance()).into());
     }
@@ -58,12 +55,20 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
         progress.documents(run.counts.documents());
         Ok(())
     });
-    if ended.as_ref().is_err_and(anyhow::Error::is::<Interrupted>) {
-        store.flush()?;
+    // However the run has ended, what it has stored is to last; and before an output appears.
+    let flushed = store.flush();
+    if let Err(e) = ended {
+        let is_more_wanted = args.store.is_some() || args.duplicates.is_some();
+        return Err(if is_broken_pipe(&e) && is_more_wanted {
+            anyhow::anyhow!(
+                "the reader of the standard output went away: the run has stopped; write to a file with --out"
+            )
+        } else {
+            e
+        });
     }
-    ended?;
+    flushed?;
     let (counts, groups) = run.finish()?;
-    store.flush()?;
     progress.finish();
     if !args.input.quiet {
         summary::print(&counts, &store, begun)?;
@@ -77,7 +82,6 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
 }
 
 struct Opened {
-    // In this order: the store is closed before its directory is removed.
     store: SimhashStore,
     is_new: bool,
     temporary: Option<TempDir>,
@@ -94,8 +98,8 @@ fn open_store(args: &Dedup) -> anyhow::Result<Opened> {
         }
     }
     // Before anything is created.
-    if args.max_distance > NEW_STORE_DISTANCE {
-        return Err(too_far(args.max_distance, NEW_STORE_DISTANCE).into());
+    if args.max_distance > SimhashStore::ADMISSION_DISTANCE {
+        return Err(too_far(args.max_distance, SimhashStore::ADMISSION_DISTANCE).into());
     }
     if let Some(path) = &args.store {
         let store = SimhashStore::create(path, &design, &options)?;

@@ -16,8 +16,7 @@ pub(crate) fn run(args: &Doctor) -> anyhow::Result<Outcome> {
     let mut out = Output::stdout();
     out.bytes(if args.json { as_json(&found) } else { as_text(&found) }.as_bytes())?;
     out.finish()?;
-    let test = found.self_test;
-    Ok(if test.missed + test.wrong == 0 { Outcome::Done } else { Outcome::No })
+    Ok(if found.is_sound() { Outcome::Done } else { Outcome::No })
 }
 
 fn as_text(found: &Diagnosis) -> String {
@@ -63,6 +62,12 @@ fn as_text(found: &Diagnosis) -> String {
             found.measured_candidates, found.predicted_candidates
         ),
     );
+    if found.missing_entries > 0 {
+        line(
+            "missing entries",
+            format!("{} fingerprints of documents are not in a table", thousands(found.missing_entries)),
+        );
+    }
     let result = found.self_test;
     line("self-test", format!("{} missed, {} wrong of {}", result.missed, result.wrong, result.queries));
     for advice in &found.advice {
@@ -99,6 +104,7 @@ fn as_json(found: &Diagnosis) -> String {
         "most_repeated": repeats.collect::<Vec<_>>(),
         "bits": bits,
         "tables": crowds.collect::<Vec<_>>(),
+        "missing_entries": found.missing_entries,
         "predicted_candidates": found.predicted_candidates,
         "measured_candidates": found.measured_candidates,
         "self_test": {

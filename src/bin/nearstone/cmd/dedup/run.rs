@@ -140,8 +140,12 @@ impl<'a> Run<'a> {
 
     /// Puts the outputs in their places.
     pub(super) fn finish(self) -> anyhow::Result<(Counts, Groups)> {
-        self.out.finish()?;
-        self.duplicates.map_or(Ok(()), Output::finish)?;
+        let (mut out, mut duplicates) = (self.out, self.duplicates);
+        // All that can fail on a full disk comes before the first of them appears.
+        out.flush()?;
+        duplicates.as_mut().map_or(Ok(()), Output::flush)?;
+        out.finish()?;
+        duplicates.map_or(Ok(()), Output::finish)?;
         Ok((self.counts, self.groups))
     }
 }
