@@ -50,7 +50,7 @@ pub(crate) fn inspect(path: &Path) -> Result<Found> {
         let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).peekable();
         if is_begun {
             // CURRENT comes before any data, so data without it was a store.
-            return match names.find(|name| name.ends_with(".sst") || name.ends_with(".log")) {
+            return match names.find(|name| matches!(Path::new(name).extension(), Some(e) if e == "sst" || e == "log")) {
                 None => Ok(Found::Begun),
                 Some(_) => Err(Error::Corrupt { path: path.to_owned(), what: "the file CURRENT is missing".into() }),
             };
