@@ -15,8 +15,8 @@ use super::probes_of_radius;
 /// The most tables of a design, and the most atoms: each has a bit of the value.
 const MOST: usize = 64;
 
-/// How many ways to place errors the search for radii may look at. It is used up by large distances on
-/// many tables that share bits; then the best radii that were proven by then are taken.
+/// How many steps the search for radii may take, each some hundred nanoseconds. They are used up by large
+/// distances on many tables that share bits; then the best radii that were proven by then are taken.
 const BUDGET: u64 = 100_000;
 
 /// The sets of bits that the tables of a design probe by, cut into atoms.
@@ -173,7 +173,7 @@ impl Cover {
         let Some(table) = (0..tables).filter(|&i| needed[i] > 0).max_by_key(|&i| needed[i]) else {
             return Some(true);
         };
-        budget.set(budget.get().checked_sub(1)?);
+        budget.set(budget.get().checked_sub(1 + tables as u64 / 16)?);
         if self.disjoint_need(needed) > left {
             return Some(false);
         }
@@ -258,6 +258,9 @@ impl Search<'_> {
                 return;
             }
         };
+        // What follows takes as long as so many of the steps that are counted.
+        let steps = self.cover.atoms.len() * radii.len() * self.distance as usize / 32;
+        self.budget.set(self.budget.get().saturating_sub(steps as u64));
         self.spend(radii, &mut errors);
         let mut options: Vec<(u64, usize, u32)> = (0..radii.len())
             .map(|table| (table, self.cover.errors_in(table, &errors)))

@@ -82,6 +82,9 @@ pub struct PlannedQuery {
     pub is_scan: bool,
 }
 
+/// More than any data has.
+const MAX_SKEW: f64 = 1e12;
+
 /// How many times the blocks of the best design a design may read that is chosen for its disk.
 const DISK_BLOCKS: f64 = 8.0;
 
@@ -92,10 +95,11 @@ impl Planner {
         Self { documents, max_distance, also: vec![], skew: 1.0 }
     }
 
-    /// Plans for a share of the queries, 0 to 1, that ask for another distance.
+    /// Plans for a share of the queries, 0 to 1, that ask for another distance. All shares together are at
+    /// most 1; the rest asks for the distance of the design.
     #[must_use]
     pub fn also(mut self, distance: u32, share: f64) -> Self {
-        self.also.push((distance, share.clamp(0.0, 1.0)));
+        self.also.push((distance, if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }));
         self
     }
 
@@ -103,7 +107,10 @@ impl Planner {
     /// uniform; 1 by default. `nearstone doctor` measures it on a store.
     #[must_use]
     pub fn skew(mut self, skew: f64) -> Self {
-        self.skew = skew.max(0.0);
+        self.skew = skew.clamp(0.0, MAX_SKEW);
+        if self.skew.is_nan() {
+            self.skew = 1.0;
+        }
         self
     }
 

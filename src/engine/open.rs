@@ -22,6 +22,7 @@ use crate::format::record::{self, RECORD_KEY};
 use crate::{Error, Result};
 
 const DEFAULT_FAMILY: &str = "default";
+const FOREIGN: &str = "holds a RocksDB database of another program";
 
 /// What is at a path.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,14 +70,19 @@ pub(crate) fn inspect(path: &Path) -> Result<Found> {
         Err(e) => return Ok(Found::Other(format!("holds other files, or a database that cannot be read ({e})"))),
     };
     let others = || names.iter().filter(|name| *name != DEFAULT_FAMILY);
-    let has = |kind: &str| others().any(|name| name.split('.').next() == Some(kind));
+    let has = |kind: fn(&Family) -> bool| others().filter_map(|name| name.parse().ok()).any(|family| kind(&family));
     Ok(match is_begun {
         true if others().next().is_none() => Found::Begun,
         // One of our families is enough: the others may be missing, or of a later format.
         true if others().any(|name| is_ours(name)) => Found::Store(names),
         // A copy that was made without the lock file.
-        false if has("documents") && has("holders") => Found::Store(names),
-        _ => Found::Other("holds a RocksDB database of another program".into()),
+        false
+            if has(|family| matches!(family, Family::Documents))
+                && has(|family| matches!(family, Family::Holders { .. })) =>
+        {
+            Found::Store(names)
+        }
+        _ => Found::Other(FOREIGN.into()),
     })
 }
 
@@ -113,7 +119,16 @@ impl Engine {
         if database.get(RECORD_KEY).map_err(storage)?.is_some() {
             return Err(Error::AlreadyExists { path: path.to_owned() });
         }
-        // What an interrupted creation of another design has left.
+        // An interrupted creation has left families, of another design perhaps, but nothing in them.
+        for name in &existing {
+            let family = database.cf_handle(name).ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
+            let mut keys = database.raw_iterator_cf(&family);
+            keys.seek_to_first();
+            if keys.valid() {
+                return Err(Error::NotAStore { path: path.to_owned(), found: FOREIGN.into() });
+            }
+            keys.status().map_err(storage)?;
+        }
         for name in existing.iter().filter(|name| is_ours(name) && !wanted.contains(name)) {
             database.drop_cf(name).map_err(storage)?;
         }

@@ -362,10 +362,18 @@ fn plan_lists_the_frontier_and_marks_the_pick() {
     let plans = plans["plans"].as_array().unwrap();
     assert_eq!(plans.iter().filter(|plan| plan["picked"] == true).count(), 1);
     assert!(plans.iter().all(|plan| plan["queries"].as_array().unwrap().len() == 2));
-    for arguments in
-        [["plan", "--documents", "many"], ["plan", "--max-distance", "3"], ["create", "s", "--max-distance=17"]]
-    {
-        assert_eq!(shell.run(&arguments).code, 2, "{arguments:?}");
+    for arguments in [
+        &["plan", "--documents", "many"][..],
+        &["plan", "--max-distance", "3"],
+        &["plan", "--documents", "1M", "--skew", "nan"],
+        &["plan", "--documents", "1M", "--skew=-1"],
+        &["plan", "--documents", "1M", "--also", "12:0.9", "--also", "5:0.9"],
+        &["plan", "--documents", "1M", "--also", "3:0.1"],
+        &["create", "s", "--max-distance=17"],
+        &["create", "s", "--design", "4", "--documents", "7"],
+        &["doctor", "s", "--samples", "0"],
+    ] {
+        assert_eq!(shell.run(arguments).code, 2, "{arguments:?}");
     }
 }
 

@@ -214,11 +214,34 @@ fn record_with(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
+/// Even one that has our lock file and a family of ours: it holds data, and no store record.
+#[test]
+fn a_database_with_data_and_our_lock_file_is_left_alone() {
+    for family in ["default", "documents"] {
+        let scratch = Scratch::new();
+        drop(rocksdb::DB::open_default(scratch.path()).unwrap());
+        with_database(&scratch.path(), |database| {
+            database.create_cf("documents", &rocksdb::Options::default()).unwrap();
+            database.put_cf(database.cf_handle(family).unwrap(), b"key", b"value").unwrap();
+        });
+        fs::write(scratch.path().join("NEARSTONE-LOCK"), "").unwrap();
+        let error = SimhashStore::create(scratch.path(), &TableDesign::default(), &small()).unwrap_err();
+        assert!(matches!(error, Error::NotAStore { .. }), "{error}");
+        with_database(&scratch.path(), |database| {
+            let family = database.cf_handle(family).unwrap();
+            assert_eq!(database.get_cf(family, b"key").unwrap().as_deref(), Some(&b"value"[..]));
+        });
+    }
+}
+
 #[test]
 fn a_database_of_another_program_is_left_alone() {
     let scratch = Scratch::new();
     drop(rocksdb::DB::open_default(scratch.path()).unwrap());
-    with_database(&scratch.path(), |database| database.create_cf("documents", &rocksdb::Options::default()).unwrap());
+    with_database(&scratch.path(), |database| {
+        database.create_cf("documents", &rocksdb::Options::default()).unwrap();
+        database.create_cf("holders", &rocksdb::Options::default()).unwrap();
+    });
     let before = fs::read_dir(scratch.path()).unwrap().count();
     for error in [
         SimhashStore::open(scratch.path(), &small()).unwrap_err(),

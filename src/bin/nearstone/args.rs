@@ -10,7 +10,7 @@ use nearstone::{Fingerprint, TableDesign};
 
 use crate::failure::Usage;
 pub(crate) use input::{Analysis, Input};
-use values::{count, distance, share};
+use values::{count, distance, factor, share};
 
 /// Find near-duplicate documents, and keep what was seen in a store on disk.
 #[derive(Debug, Parser)]
@@ -155,7 +155,7 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "BITS:SHARE", value_parser = share)]
     pub(crate) also: Vec<(u32, f64)>,
     /// How many times the candidates of uniform fingerprints queries see; `doctor` tells
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
     pub(crate) skew: f64,
     /// What the pick is for
     #[arg(long, default_value = "balanced")]
@@ -197,8 +197,8 @@ pub(crate) struct Doctor {
     /// The store
     pub(crate) store: PathBuf,
     /// How many stored fingerprints are asked for at each distance
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub(crate) samples: usize,
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) samples: u32,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -286,6 +286,7 @@ impl Create {
             (Some("auto"), Some(documents)) => {
                 TableDesign::plan(documents, self.max_distance, nearstone::Aim::Balanced)?.design
             }
+            (_, Some(_)) => return Err(Usage("--documents is for --design auto".to_owned()).into()),
             (Some("auto"), None) => return Err(Usage("--design auto needs --documents".to_owned()).into()),
             (Some(name), _) => TableDesign::named(name, self.max_distance)?,
             (None, _) => TableDesign::choose(self.blocks.unwrap_or(self.max_distance + 1), self.max_distance)?,

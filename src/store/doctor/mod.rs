@@ -11,9 +11,10 @@ pub use selftest::SelfTest;
 use super::Shared;
 use super::query::query;
 use super::sketch::Way;
+use super::sketch::sealed::Sealed;
 use crate::engine::malformed;
 use crate::format::families::Family;
-use crate::format::keys::TableKeys;
+use crate::format::keys::{TableKeys, decode_holder};
 use crate::{Fingerprint, Result};
 use crowds::{Repeats, Runs};
 
@@ -36,7 +37,8 @@ pub struct Diagnosis {
     pub bits: Option<BitReport>,
     /// Where entries crowd, for each table.
     pub tables: Vec<TableReport>,
-    /// Sketches of documents that a table does not have, over all tables: 0 in a sound store.
+    /// Sketches of documents that a table does not have, over all tables, and documents that are not listed
+    /// with their sketch, or are listed and not stored: 0 in a sound store.
     pub missing_entries: u64,
     /// The candidates of a query for a stored sketch at the distance of the design, over all tables, as
     /// they are predicted for uniform sketches.
@@ -57,11 +59,11 @@ pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Di
     // The documents' side is the truth, so it says what the tables must know.
     let mut scan = store.engine.scan(store.holders)?;
     while let Some((key, _)) = scan.next()? {
-        if let Some(identity) = key.first_chunk::<8>() {
-            let sketch = Fingerprint::from_be_bytes(*identity);
-            if repeats.add(sketch) {
-                sample.add(sketch);
-            }
+        decode_holder(key, Fingerprint::IDENTITY_BYTES).map_err(|e| malformed(store.engine.path(), e))?;
+        let sketch =
+            Fingerprint::decode(&key[..Fingerprint::IDENTITY_BYTES]).expect("the key is longer than an identity");
+        if repeats.add(sketch) {
+            sample.add(sketch);
         }
     }
     drop(scan);
@@ -89,10 +91,10 @@ pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Di
         let probed = probes.radii().iter().flatten().count() as u64;
         design.candidates(&probes, sketches.saturating_sub(1)) + bits::number(probed)
     });
-    let self_test = selftest::run(store, &spread(&sample, samples), design.max_distance())?;
+    let tested = selftest::run(store, &spread(&sample, samples), design.max_distance())?;
     let missing = |table: &TableReport| sketches.saturating_sub(table.entries);
     let mut diagnosis = Diagnosis {
-        missing_entries: tables.iter().map(missing).sum(),
+        missing_entries: tables.iter().map(missing).sum::<u64>() + documents.abs_diff(tested.documents),
         documents,
         sketches,
         most_repeated: repeats.most(),
@@ -100,7 +102,7 @@ pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Di
         tables,
         predicted_candidates,
         measured_candidates,
-        self_test,
+        self_test: tested.result,
         advice: vec![],
     };
     diagnosis.advice = advice(&diagnosis);

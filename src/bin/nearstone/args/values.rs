@@ -18,6 +18,12 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "a whole number, with K, M or G behind it, as in 100M".to_owned())
 }
 
+/// Reads a factor.
+pub(super) fn factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor >= 0.0);
+    factor.ok_or_else(|| "a number of 0 or more, such as 2.5".to_owned())
+}
+
 /// Reads a distance and a share.
 pub(super) fn share(text: &str) -> Result<(u32, f64), String> {
     let parts = text.split_once(':').and_then(|(distance, share)| Some((distance.parse().ok()?, share.parse().ok()?)));

@@ -12,7 +12,7 @@ use crate::progress::thousands;
 
 pub(crate) fn run(args: &Doctor) -> anyhow::Result<Outcome> {
     let store = SimhashStore::open_read_only(&args.store, &Options::new().sketches_only())?;
-    let found = store.doctor(args.samples)?;
+    let found = store.doctor(args.samples as usize)?;
     let mut out = Output::stdout();
     out.bytes(if args.json { as_json(&found) } else { as_text(&found) }.as_bytes())?;
     out.finish()?;
@@ -63,10 +63,7 @@ fn as_text(found: &Diagnosis) -> String {
         ),
     );
     if found.missing_entries > 0 {
-        line(
-            "missing entries",
-            format!("{} fingerprints of documents are not in a table", thousands(found.missing_entries)),
-        );
+        line("missing entries", format!("{} fingerprints or holders of documents", thousands(found.missing_entries)));
     }
     let result = found.self_test;
     line("self-test", format!("{} missed, {} wrong of {}", result.missed, result.wrong, result.queries));

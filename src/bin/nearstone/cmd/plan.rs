@@ -7,11 +7,17 @@ use nearstone::{Plan, Planner};
 use serde_json::{Value, json};
 
 use crate::args;
-use crate::failure::Outcome;
+use crate::failure::{Outcome, Usage};
 use crate::output::Output;
 use crate::prose::say;
 
 pub(crate) fn run(args: &args::Plan) -> anyhow::Result<Outcome> {
+    let shares: f64 = args.also.iter().map(|&(_, share)| share).sum();
+    let mut distances: Vec<u32> = args.also.iter().map(|&(distance, _)| distance).chain([args.max_distance]).collect();
+    distances.sort_unstable();
+    if shares > 1.0 || distances.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(Usage("--also takes each distance once, and shares of together at most 1".to_owned()).into());
+    }
     let mut planner = Planner::new(args.documents, args.max_distance).skew(args.skew);
     for &(distance, share) in &args.also {
         planner = planner.also(distance, share);
