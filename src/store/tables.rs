@@ -100,7 +100,7 @@ impl Index<Fingerprint> for Tables {
             Ok((engine.family(family)?, keys))
         });
         let families = tables.collect::<Result<_>>()?;
-        let probes = [const { OnceLock::new() }; _];
+        let probes = std::array::from_fn(|_| OnceLock::new());
         Ok(Self { design: record.design.clone(), families, probes })
     }
 
