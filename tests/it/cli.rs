@@ -1,7 +1,7 @@
 //! The command-line program: data on stdout, prose on stderr, exit codes.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -495,7 +495,10 @@ fn a_run_ends_without_waiting_for_its_input() {
     let mut child = start();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(line("a", FOX).as_bytes()).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(400));
+    // What was kept is seen at once, though the input is still open.
+    let mut kept = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut kept).unwrap();
+    assert_eq!(kept, line("a", FOX));
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));

@@ -79,6 +79,15 @@ impl Output {
         written.with_context(|| self.failed())
     }
 
+    /// Writes out what is buffered for a reader at the other end. A file has none before it is finished.
+    pub(crate) fn idle(&mut self) -> anyhow::Result<()> {
+        match &mut self.sink {
+            Sink::Stdout(sink) => sink.flush().with_context(|| self.failed()),
+            Sink::Direct(sink) => sink.flush().with_context(|| self.failed()),
+            Sink::Beside(..) => Ok(()),
+        }
+    }
+
     /// Writes out what is buffered, to the medium where it is a file.
     pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
         let flushed = match &mut self.sink {

@@ -38,8 +38,16 @@ pub(crate) struct Fingerprinted {
     pub(crate) fingerprint: Option<Fingerprint>,
 }
 
+/// What the taker of a run is told.
+pub(crate) enum Event {
+    /// The next document.
+    Document(Item),
+    /// There is none now: what was written may be looked at.
+    Idle,
+}
+
 type Read = Result<RawRecord, BadRecord>;
-type Item = Result<Fingerprinted, BadRecord>;
+pub(crate) type Item = Result<Fingerprinted, BadRecord>;
 /// `None` where the worker failed.
 type Done = (u64, Option<Vec<Item>>);
 
@@ -49,7 +57,7 @@ pub(crate) fn run(
     fields: &Fields,
     simhash: &Simhash,
     threads: usize,
-    mut take: impl FnMut(Item) -> anyhow::Result<()>,
+    mut take: impl FnMut(Event) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let tickets = threads * TICKETS_PER_WORKER;
     let (ticket_in, ticket_out) = bounded(tickets);
@@ -74,7 +82,10 @@ pub(crate) fn run(
         interrupt::check()?;
         match done_out.recv_timeout(IDLE) {
             Ok((number, batch)) => early.insert(number, batch),
-            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Timeout) => {
+                take(Event::Idle)?;
+                continue;
+            }
             // All threads have ended: because the input has, or because one failed.
             Err(RecvTimeoutError::Disconnected) if total.get() == Some(&next) => return Ok(()),
             Err(RecvTimeoutError::Disconnected) => return Err(failed()),
@@ -84,7 +95,7 @@ pub(crate) fn run(
             let batch: Option<Vec<Item>> = batch;
             for item in batch.ok_or_else(failed)? {
                 interrupt::check()?;
-                take(item)?;
+                take(Event::Document(item))?;
             }
             // It fails when the input has ended.
             let _ = ticket_in.send(());

@@ -4,7 +4,7 @@ use nearstone::{Options, Simhash, SimhashStore};
 
 use crate::args::Add;
 use crate::failure::Outcome;
-use crate::pipeline;
+use crate::pipeline::{self, Event};
 use crate::progress::{Progress, thousands};
 use crate::prose::say;
 
@@ -15,7 +15,8 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
     let simhash = Simhash::new(analyser.clone());
     let progress = Progress::new(&inputs, args.input.quiet);
     let (mut added, mut replaced, mut without, mut bad) = (0u64, 0u64, 0u64, 0u64);
-    let ended = pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |item| {
+    let ended = pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |event| {
+        let Event::Document(item) = event else { return Ok(()) };
         match item {
             Err(e) if args.input.skip_bad => {
                 bad += 1;

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::args::Dedup;
 use crate::failure::{Outcome, Usage, is_broken_pipe};
 use crate::output::{self, Output};
-use crate::pipeline;
+use crate::pipeline::{self, Event};
 use crate::progress::Progress;
 use run::{Failure, Run};
 
@@ -42,7 +42,8 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
     inputs = inputs.exclude(store.path());
     let progress = Progress::new(&inputs, args.input.quiet);
     let mut run = Run::new(args, &store, is_new, out, duplicates);
-    let ended = pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |item| {
+    let ended = pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |event| {
+        let Event::Document(item) = event else { return run.idle() };
         match item.map_err(Failure::Record).and_then(|item| run.take(&item)) {
             Err(Failure::Record(bad)) if args.input.skip_bad => {
                 run.counts.bad += 1;

@@ -138,6 +138,12 @@ impl<'a> Run<'a> {
         duplicates.object(row)
     }
 
+    /// Lets the reader of a pipe see what was written while nothing more comes.
+    pub(super) fn idle(&mut self) -> anyhow::Result<()> {
+        self.out.idle()?;
+        self.duplicates.as_mut().map_or(Ok(()), Output::idle)
+    }
+
     /// Puts the outputs in their places.
     pub(super) fn finish(self) -> anyhow::Result<(Counts, Groups)> {
         let (mut out, mut duplicates) = (self.out, self.duplicates);
