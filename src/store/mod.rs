@@ -8,6 +8,7 @@ mod options;
 mod query;
 mod replacements;
 mod results;
+mod shared;
 mod sketch;
 mod tables;
 #[cfg(test)]
@@ -16,7 +17,7 @@ mod write;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 pub use doctor::{BitReport, Diagnosis, SelfTest, TableReport};
 pub use iter::Documents;
@@ -24,15 +25,13 @@ pub use options::Options;
 pub use results::{Admission, Document, Match, Matches, QueryStats, Stats, TableStats};
 pub use sketch::Sketch;
 
-use crate::engine::{Engine, FamilyId, malformed};
 use crate::format::MAX_ID_BYTES;
 use crate::format::families::Family;
-use crate::format::keys;
-use crate::format::record::StoreRecord;
 use crate::{Analyser, Error, Fingerprint, Result, Simhash, TableDesign};
 use clock::{Clock, time_of};
 use open::Opened;
 use replacements::Replacements;
+use shared::Shared;
 use sketch::{Index, Way};
 
 /// A store of simhash fingerprints.
@@ -63,19 +62,6 @@ pub type SimhashStore = Store<Fingerprint>;
 /// ```
 pub struct Store<S: Sketch> {
     shared: Arc<Shared<S>>,
-}
-
-/// What the clones of a handle share.
-struct Shared<S: Sketch> {
-    engine: Engine,
-    record: StoreRecord,
-    documents: FamilyId,
-    holders: FamilyId,
-    index: S::Index,
-    simhash: Option<Simhash>,
-    writers: Mutex<()>,
-    replacements: Replacements<S>,
-    clock: Clock,
 }
 
 impl<S: Sketch> Store<S> {
@@ -358,60 +344,6 @@ impl<S: Sketch> fmt::Debug for Store<S> {
             .field("path", &self.path())
             .field("design", &self.design().to_string())
             .finish_non_exhaustive()
-    }
-}
-
-impl<S: Sketch> Shared<S> {
-    /// Keeps other writers out. A writer that panicked has left no half-done change behind: changes
-    /// are whole batches.
-    fn lock(&self) -> MutexGuard<'_, ()> {
-        self.writers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn document(&self, id: &[u8]) -> Result<Option<Document<S>>> {
-        let value = self.engine.get(self.documents, id)?;
-        value.map(|value| iter::decode(self.engine.path(), id, &value)).transpose()
-    }
-
-    /// Visits the ids of the documents that have a sketch, in their order, until one is refused.
-    fn visit_holders(&self, sketch: &S, mut visit: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {
-        let mut cursor = self.engine.cursor(self.holders)?;
-        self.engine.visit_keys(&mut cursor, sketch.identity().as_ref(), |key| {
-            visit(keys::decode_holder(key, S::IDENTITY_BYTES).map_err(|e| malformed(self.engine.path(), e))?)
-        })
-    }
-
-    /// The smallest id of a document that has a sketch.
-    fn first_holder(&self, sketch: &S) -> Result<Option<Vec<u8>>> {
-        let mut first = None;
-        self.visit_holders(sketch, |id| {
-            first = Some(id.to_owned());
-            Ok(false)
-        })?;
-        Ok(first)
-    }
-
-    /// Whether a document other than the one with this id has a sketch.
-    ///
-    /// Deleted holders lie in the way until they are compacted, so the two places where another one is
-    /// likely are looked at first: behind the id, for deletions in the order of ids, and at the front.
-    fn has_other_holder(&self, sketch: &S, id: &[u8]) -> Result<bool> {
-        let identity = sketch.identity();
-        let own = keys::encode_holder(identity.as_ref(), id);
-        let behind = [&own[..], &[0]].concat();
-        for start in [&behind[..], identity.as_ref()] {
-            let mut others = self.engine.first_keys(self.holders, start, identity.as_ref(), 2)?;
-            others.retain(|key| *key != own);
-            if !others.is_empty() {
-                return Ok(true);
-            }
-        }
-        let mut found = false;
-        self.visit_holders(sketch, |holder| {
-            found = holder != id;
-            Ok(!found)
-        })?;
-        Ok(found)
     }
 }
 
