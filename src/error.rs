@@ -56,7 +56,7 @@ pub enum Error {
         supported: u16,
     },
     /// Bytes on disk are not what the format allows.
-    #[error("the store at {} is damaged: {what}; restore a copy, or load its documents again", path.display())]
+    #[error("the store at {} is damaged: {what}; restore a copy, or repair it (nearstone repair, Store::repair)", path.display())]
     Corrupt {
         /// The store that was read.
         path: PathBuf,
@@ -82,6 +82,15 @@ pub enum Error {
     )]
     DocumentId {
         /// The length of the refused id in bytes.
+        length: usize,
+    },
+    /// A payload is longer than [`MAX_PAYLOAD_BYTES`](crate::MAX_PAYLOAD_BYTES).
+    #[error(
+        "a payload has {length} bytes, it may have up to {}: keep it elsewhere, and store where",
+        crate::MAX_PAYLOAD_BYTES
+    )]
+    Payload {
+        /// The length of the refused payload in bytes.
         length: usize,
     },
     /// A distance is larger than what can be answered.
@@ -119,6 +128,12 @@ pub enum Error {
         path: PathBuf,
         /// What the engine reported.
         detail: String,
+    },
+    /// The caller has asked a long operation to stop.
+    #[error("stopped before the end: {remedy}")]
+    Stopped {
+        /// What to do to go on.
+        remedy: &'static str,
     },
     /// A file or directory could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
@@ -161,6 +176,8 @@ pub enum ErrorKind {
     ReadOnly = 7,
     /// The system or the storage engine failed.
     Io = 8,
+    /// The caller has stopped the operation.
+    Stopped = 9,
 }
 
 /// What to do about failures of the system that the engine only quotes.
@@ -177,9 +194,12 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::DocumentId { .. } | Self::Distance { .. } | Self::Design { .. } | Self::NoAnalyser { .. } => {
-                ErrorKind::Invalid
-            }
+            Self::DocumentId { .. }
+            | Self::Payload { .. }
+            | Self::Distance { .. }
+            | Self::Design { .. }
+            | Self::NoAnalyser { .. } => ErrorKind::Invalid,
+            Self::Stopped { .. } => ErrorKind::Stopped,
             Self::NotFound { .. } => ErrorKind::NotFound,
             Self::AlreadyExists { .. } | Self::NotAStore { .. } => ErrorKind::Exists,
             Self::Locked { .. } => ErrorKind::Locked,

@@ -22,7 +22,7 @@
 //!     match store.check_and_insert_text(url, text, 3)? {
 //!         Some(Admission::Admitted) => admitted.push(url),
 //!         Some(Admission::Duplicate(of)) => println!("{url} is {} bits from {}", of.distance, of.id_lossy()),
-//!         None => println!("{url} has no text"),
+//!         _ => println!("{url} has no text"),
 //!     }
 //! }
 //! assert_eq!(admitted, ["https://example.org/a", "https://example.org/c"]);
@@ -57,6 +57,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod clock;
 mod design;
 mod engine;
 mod error;
@@ -73,12 +74,12 @@ mod text;
 pub use design::{Aim, Plan, PlannedQuery, Planner, Probes, Table, TableDesign};
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
-pub use format::MAX_ID_BYTES;
+pub use format::{MAX_ID_BYTES, MAX_PAYLOAD_BYTES};
 pub use hash::{FEATURE_HASH, feature_hash};
 pub use permutation::Permutation;
 pub use simhash::{Simhash, simhash};
 pub use store::{
-    Admission, BitReport, Diagnosis, Document, Documents, Match, Matches, Options, QueryStats, SelfTest, SimhashStore,
-    Sketch, Stats, Store, TableReport, TableStats,
+    Admission, BitReport, Diagnosis, Document, Documents, Durability, Limits, Match, Matches, NewDocument, Options,
+    Progress, QueryStats, Repair, SelfTest, SimhashStore, Sketch, Stats, Store, TableReport, TableStats, Verification,
 };
 pub use text::Analyser;

@@ -64,19 +64,19 @@ impl Pool {
 }
 
 impl Cursor<'_> {
-    /// Visits the keys that begin with `prefix`, in order, until one is refused or they end.
+    /// Visits the entries whose keys begin with `prefix`, in order, until one is refused or they end.
     ///
     /// `prefix` must be the whole prefix of the family, or longer.
-    pub(super) fn keys<E: From<rocksdb::Error>>(
+    pub(super) fn visit<E: From<rocksdb::Error>>(
         &mut self,
         prefix: &[u8],
-        mut visit: impl FnMut(&[u8]) -> Result<bool, E>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool, E>,
     ) -> Result<(), E> {
         let Some(iterator) = &mut self.iterator else { return Ok(()) };
         let iterator = iterator.raw_mut();
         iterator.seek(prefix);
-        while let Some(key) = iterator.key().filter(|key| key.starts_with(prefix)) {
-            if !visit(key)? {
+        while let Some((key, value)) = iterator.item().filter(|(key, _)| key.starts_with(prefix)) {
+            if !visit(key, value)? {
                 return Ok(());
             }
             iterator.next();

@@ -28,6 +28,13 @@ impl Lock {
         path.join(NAME).exists()
     }
 
+    /// Puts the lock file into a copy of a store, unlocked.
+    pub(super) fn mark(path: &Path) -> Result<()> {
+        let name = path.join(NAME);
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&name);
+        file.and_then(|file| file.sync_all()).map_err(|e| errors::io("create", &name, e))
+    }
+
     /// Locks the store for writing.
     pub(super) fn for_writing(path: &Path) -> Result<Self> {
         let name = path.join(NAME);

@@ -2,33 +2,35 @@
 
 mod cursor;
 mod errors;
+mod expiry;
 mod iterator;
 mod lock;
 mod open;
 mod options;
 mod scan;
-
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod sync;
 
 use rocksdb::{
     BottommostLevelCompaction, BoundColumnFamily, Cache, CompactOptions, DBWithThreadMode, FlushOptions, MultiThreaded,
-    WriteBatch, properties,
+    WriteBatch, WriteOptions, checkpoint::Checkpoint, properties,
 };
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use errors::malformed;
+pub(crate) use expiry::{Expiry, is_expired};
 pub(crate) use open::{Found, inspect};
 pub(crate) use options::Resources;
 pub(crate) use scan::Scan;
 
 use crate::format::families::Family;
-use crate::format::record::RECORD_KEY;
+use crate::format::record::{RECORD_KEY, REPAIR_KEY};
 use crate::{Error, Result};
 use cursor::Pool;
 use lock::Lock;
+use sync::Syncs;
 
 type Db = DBWithThreadMode<MultiThreaded>;
 
@@ -39,7 +41,7 @@ struct Database {
 }
 
 /// After so many writes the idle cursors are dropped, so that they do not keep old files alive.
-const WRITES_PER_CURSOR: usize = 1 << 16;
+const WRITES_PER_CURSOR: u64 = 1 << 16;
 
 /// An open RocksDB database with the families of a store.
 pub(crate) struct Engine {
@@ -48,7 +50,7 @@ pub(crate) struct Engine {
     cache: Cache,
     path: PathBuf,
     read_only: bool,
-    writes: AtomicUsize,
+    syncs: Syncs,
 }
 
 /// A family of an open database.
@@ -76,6 +78,35 @@ impl Engine {
         self.database.db.get(RECORD_KEY).map_err(|e| self.error(&e))
     }
 
+    /// Whether a repair of the store was begun and has not ended.
+    pub(crate) fn is_in_repair(&self) -> Result<bool> {
+        self.database.db.get(REPAIR_KEY).map(|mark| mark.is_some()).map_err(|e| self.error(&e))
+    }
+
+    /// Says, forced to the medium, whether a repair is under way.
+    pub(crate) fn mark_repair(&self, is_under_way: bool) -> Result<()> {
+        let mut synced = WriteOptions::default();
+        synced.set_sync(true);
+        let db = &self.database.db;
+        let marked =
+            if is_under_way { db.put_opt(REPAIR_KEY, b"begun", &synced) } else { db.delete_opt(REPAIR_KEY, &synced) };
+        marked.map_err(|e| self.error(&e))
+    }
+
+    /// Puts new families in the places of all others, but those of the documents, with all that is in them.
+    /// The database must be opened again to use them.
+    pub(crate) fn replace_families(&self, families: &[Family], resources: &Resources, expiry: &Expiry) -> Result<()> {
+        for slot in self.slots.iter().filter(|slot| slot.family != Family::Documents) {
+            self.database.db.drop_cf(&slot.name).map_err(|e| self.error(&e))?;
+        }
+        let names: Vec<String> = families.iter().map(Family::to_string).collect();
+        for (family, name) in families.iter().zip(&names).filter(|(family, _)| **family != Family::Documents) {
+            let options = options::of(Some(*family), families, &self.cache, resources, Some(expiry));
+            self.database.db.create_cf(name, &options).map_err(|e| self.error(&e))?;
+        }
+        Ok(())
+    }
+
     /// Finds a family that a store must have.
     pub(crate) fn family(&self, family: Family) -> Result<FamilyId> {
         let place = self.slots.iter().position(|slot| slot.family == family);
@@ -88,6 +119,13 @@ impl Engine {
         self.database.db.get_cf(&self.handle(family)?, key).map_err(|e| self.error(&e))
     }
 
+    /// Tells for each key whether it is in a family.
+    pub(crate) fn contain<'a>(&self, family: FamilyId, keys: impl Iterator<Item = &'a [u8]>) -> Result<Vec<bool>> {
+        let keys: Vec<_> = keys.collect();
+        let values = self.database.db.batched_multi_get_cf(&self.handle(family)?, &keys, false);
+        values.into_iter().map(|value| value.map(|v| v.is_some()).map_err(|e| self.error(&e))).collect()
+    }
+
     /// Takes a cursor that sees everything written so far.
     pub(crate) fn cursor(&self, family: FamilyId) -> Result<Cursor<'_>> {
         let slot = &self.slots[family.0];
@@ -95,18 +133,20 @@ impl Engine {
         cursor.ok_or_else(|| self.dropped(family))
     }
 
-    /// Visits the keys of a family that begin with `prefix`, which is the whole prefix of the family,
-    /// until one is refused by `Ok(false)` or they end.
-    pub(crate) fn visit_keys(
+    /// Visits the entries of a family whose keys begin with `prefix`, which is the whole prefix of the
+    /// family, until one is refused by `Ok(false)` or they end.
+    pub(crate) fn visit(
         &self,
         cursor: &mut Cursor<'_>,
         prefix: &[u8],
-        mut visit: impl FnMut(&[u8]) -> Result<bool>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool>,
     ) -> Result<()> {
-        cursor.keys(prefix, |key| visit(key).map_err(Stopped::Visitor)).map_err(|stopped| match stopped {
-            Stopped::Visitor(error) => error,
-            Stopped::Engine(error) => self.error(&error),
-        })
+        cursor.visit(prefix, |key, value| visit(key, value).map_err(Stopped::Visitor)).map_err(
+            |stopped| match stopped {
+                Stopped::Visitor(error) => error,
+                Stopped::Engine(error) => self.error(&error),
+            },
+        )
     }
 
     /// Returns up to `count` of the keys from `start` on that begin with `prefix`. It gives up, with
@@ -129,7 +169,7 @@ impl Engine {
     }
 
     pub(crate) fn batch(&self) -> Batch<'_> {
-        Batch { engine: self, batch: WriteBatch::default() }
+        Batch { engine: self, changes: WriteBatch::default(), handle: None }
     }
 
     /// Writes what is in memory to the disk: after this nothing acknowledged depends on the log, and
@@ -141,9 +181,30 @@ impl Engine {
         let mut wait = FlushOptions::default();
         wait.set_wait(true);
         self.database.db.flush_cfs_opt(&borrowed, &wait).map_err(|e| self.error(&e))?;
-        self.database.db.flush_wal(true).map_err(|e| self.error(&e))?;
+        self.sync()?;
         self.drop_idle_cursors();
         Ok(())
+    }
+
+    /// Forces the log to the medium: after this a power cut loses nothing that was written before.
+    /// Threads that ask at the same time share the work.
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.syncs.sync(|| self.database.db.flush_wal(true)).map_err(|e| self.error(&e))
+    }
+
+    /// Makes a copy of the database as it is now, in a directory that does not exist; files that do not
+    /// change any more are shared with it where the file system can.
+    pub(crate) fn checkpoint(&self, path: &Path) -> Result<()> {
+        self.writable()?;
+        if path.try_exists().map_err(|e| errors::io("read", path, e))? {
+            return Err(Error::AlreadyExists { path: path.to_owned() });
+        }
+        let checkpoint = Checkpoint::new(&self.database.db).map_err(|e| self.error(&e))?;
+        checkpoint.create_checkpoint(path).map_err(|e| errors::storage(path, &e))?;
+        self.drop_idle_cursors();
+        Lock::mark(path)?;
+        open::sync_directory(path)?;
+        open::sync_parent(path)
     }
 
     /// Merges all files of all families, which takes space back and makes reads cheaper.
@@ -237,26 +298,48 @@ impl From<rocksdb::Error> for Stopped {
 /// Changes to any families that become visible, and survive a crash, all or none.
 pub(crate) struct Batch<'a> {
     engine: &'a Engine,
-    batch: WriteBatch,
+    changes: WriteBatch,
+    /// The family used last: changes come family by family.
+    handle: Option<(FamilyId, Arc<BoundColumnFamily<'a>>)>,
 }
 
-impl Batch<'_> {
+impl<'a> Batch<'a> {
     pub(crate) fn put(&mut self, family: FamilyId, key: &[u8], value: &[u8]) -> Result<()> {
-        self.batch.put_cf(&self.engine.handle(family)?, key, value);
+        let handle = Self::handle(self.engine, &mut self.handle, family)?;
+        self.changes.put_cf(handle, key, value);
         Ok(())
     }
 
     pub(crate) fn delete(&mut self, family: FamilyId, key: &[u8]) -> Result<()> {
-        self.batch.delete_cf(&self.engine.handle(family)?, key);
+        let handle = Self::handle(self.engine, &mut self.handle, family)?;
+        self.changes.delete_cf(handle, key);
         Ok(())
+    }
+
+    fn handle<'b>(
+        engine: &'a Engine,
+        latest: &'b mut Option<(FamilyId, Arc<BoundColumnFamily<'a>>)>,
+        family: FamilyId,
+    ) -> Result<&'b Arc<BoundColumnFamily<'a>>> {
+        if latest.as_ref().is_none_or(|(of, _)| *of != family) {
+            *latest = Some((family, engine.handle(family)?));
+        }
+        Ok(&latest.as_ref().expect("it was just set").1)
+    }
+
+    /// Writes the batch without the log: it lasts only if a [`Engine::flush`] follows.
+    pub(crate) fn write_unlogged(self) -> Result<()> {
+        let mut options = WriteOptions::default();
+        options.disable_wal(true);
+        self.engine.database.db.write_opt(self.changes, &options).map_err(|e| self.engine.error(&e))
     }
 
     /// Writes the batch. When this returns it survives a killed process.
     pub(crate) fn write(self) -> Result<()> {
         let engine = self.engine;
         engine.writable()?;
-        engine.database.db.write(self.batch).map_err(|e| engine.error(&e))?;
-        if engine.writes.fetch_add(1, Ordering::Relaxed) % WRITES_PER_CURSOR == WRITES_PER_CURSOR - 1 {
+        engine.database.db.write(self.changes).map_err(|e| engine.error(&e))?;
+        if engine.syncs.wrote().is_multiple_of(WRITES_PER_CURSOR) {
             engine.drop_idle_cursors();
         }
         Ok(())

@@ -9,12 +9,13 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use rocksdb::{Cache, ColumnFamilyDescriptor, WriteOptions};
 
 use super::cursor::Pool;
+use super::expiry::Expiry;
 use super::lock::Lock;
+use super::sync::Syncs;
 use super::{Database, Db, Engine, Resources, Slot, errors, options};
 use crate::format::VERSION;
 use crate::format::families::Family;
@@ -114,7 +115,7 @@ impl Engine {
         let wanted: Vec<String> = families.iter().map(Family::to_string).collect();
         let mut names = existing.clone();
         names.extend(wanted.iter().filter(|name| !existing.contains(name)).cloned());
-        let descriptors = descriptors(&names, &cache, resources);
+        let descriptors = descriptors(&names, &cache, resources, None);
         let database = Db::open_cf_descriptors(&options, path, descriptors).map_err(storage)?;
         if database.get(RECORD_KEY).map_err(storage)?.is_some() {
             return Err(Error::AlreadyExists { path: path.to_owned() });
@@ -139,7 +140,7 @@ impl Engine {
     }
 
     /// Opens the database at a path with whatever families it has.
-    pub(crate) fn open(path: &Path, resources: &Resources, read_only: bool) -> Result<Self> {
+    pub(crate) fn open(path: &Path, resources: &Resources, expiry: &Expiry, read_only: bool) -> Result<Self> {
         if !Lock::is_in(path) {
             store_names(path, inspect(path)?)?;
         }
@@ -150,7 +151,7 @@ impl Engine {
         if let Some(unknown) = names.iter().find(|name| *name != DEFAULT_FAMILY && !is_ours(name)) {
             return Err(unknown_family(path, unknown, &options)?);
         }
-        let descriptors = descriptors(&names, &cache, resources);
+        let descriptors = descriptors(&names, &cache, resources, Some(expiry));
         let database = if read_only {
             Db::open_cf_descriptors_read_only(&options, path, descriptors, false)
         } else {
@@ -167,7 +168,7 @@ impl Engine {
             cache,
             path: path.to_owned(),
             read_only,
-            writes: AtomicUsize::new(0),
+            syncs: Syncs::default(),
         })
     }
 }
@@ -214,18 +215,29 @@ fn cache(resources: &Resources) -> Cache {
 }
 
 /// Every family with its own options: one opened without them would lose its prefix, and matches.
-fn descriptors(names: &[String], cache: &Cache, resources: &Resources) -> Vec<ColumnFamilyDescriptor> {
-    let describe =
-        |name: &String| ColumnFamilyDescriptor::new(name, options::family(name.parse().ok(), cache, resources));
+fn descriptors(
+    names: &[String],
+    cache: &Cache,
+    resources: &Resources,
+    expiry: Option<&Expiry>,
+) -> Vec<ColumnFamilyDescriptor> {
+    let families: Vec<Family> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    let describe = |name: &String| {
+        ColumnFamilyDescriptor::new(name, options::of(name.parse().ok(), &families, cache, resources, expiry))
+    };
     names.iter().map(describe).collect()
 }
 
 /// Makes the entry of a new directory durable.
-fn sync_parent(path: &Path) -> Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+pub(super) fn sync_parent(path: &Path) -> Result<()> {
+    sync_directory(path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+}
+
+/// Makes the entries of a directory durable.
+pub(super) fn sync_directory(path: &Path) -> Result<()> {
     // Not every system lets a directory be opened; there the entry is as durable as the system makes it.
-    match fs::File::open(parent) {
-        Ok(directory) => directory.sync_all().map_err(|e| errors::io("sync", parent, e)),
+    match fs::File::open(path) {
+        Ok(directory) => directory.sync_all().map_err(|e| errors::io("sync", path, e)),
         Err(_) => Ok(()),
     }
 }

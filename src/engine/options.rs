@@ -5,6 +5,7 @@ use rocksdb::{
     SliceTransform,
 };
 
+use super::expiry::{Expiry, ExpiryFactory, Values};
 use crate::format::families::Family;
 
 /// The resources of an open store; none of them changes what is stored.
@@ -13,6 +14,15 @@ pub(crate) struct Resources {
     pub(crate) cache_bytes: usize,
     pub(crate) write_buffer_bytes: usize,
     pub(crate) max_open_files: Option<u32>,
+    /// Whether the database is to be opened although files of it may be missing.
+    pub(crate) is_lenient: bool,
+}
+
+impl Resources {
+    pub(crate) fn for_repair(mut self) -> Self {
+        self.is_lenient = true;
+        self
+    }
 }
 
 /// Files of this size keep the number of files, and of open table readers, small.
@@ -33,6 +43,7 @@ pub(super) fn database(resources: &Resources) -> Options {
     // default limit is gigabytes.
     options.set_max_total_wal_size((resources.write_buffer_bytes as u64).saturating_mul(2).max(64 << 20));
     options.set_max_open_files(resources.max_open_files.map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX)));
+    options.set_paranoid_checks(!resources.is_lenient);
     options.set_bytes_per_sync(1 << 20);
     options.set_wal_bytes_per_sync(512 << 10);
     options.set_max_manifest_file_size(1 << 20);
@@ -45,7 +56,26 @@ pub(super) fn database(resources: &Resources) -> Options {
     options
 }
 
-pub(super) fn family(family: Option<Family>, cache: &Cache, resources: &Resources) -> Options {
+/// The options of a family of a database with these families. `expiry` lets compactions drop what has expired.
+pub(super) fn of(
+    of: Option<Family>,
+    families: &[Family],
+    cache: &Cache,
+    resources: &Resources,
+    expiry: Option<&Expiry>,
+) -> Options {
+    let retention = families.iter().find_map(|family| match family {
+        Family::Holders { retention_millis, .. } => *retention_millis,
+        _ => None,
+    });
+    let mut options = family(of, cache, resources);
+    if let (Some(of), Some(expiry), Some(retention)) = (of, expiry, retention) {
+        expire(&mut options, of, expiry, retention);
+    }
+    options
+}
+
+fn family(family: Option<Family>, cache: &Cache, resources: &Resources) -> Options {
     let mut blocks = BlockBasedOptions::default();
     // Always the one shared cache: a family without one gets 32 MiB of its own.
     blocks.set_block_cache(cache);
@@ -66,6 +96,9 @@ pub(super) fn family(family: Option<Family>, cache: &Cache, resources: &Resource
             blocks.set_bloom_filter(10.0, false);
             blocks.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
             blocks.set_data_block_hash_ratio(0.75);
+            // Most ids that are looked up are new: a filter says so before the buffer is searched.
+            options.set_memtable_whole_key_filtering(true);
+            options.set_memtable_prefix_bloom_ratio(0.02);
         }
         prefix_bytes => {
             blocks.set_block_size(8 << 10);
@@ -89,4 +122,20 @@ pub(super) fn family(family: Option<Family>, cache: &Cache, resources: &Resource
     blocks.set_metadata_block_size(8 << 10);
     options.set_block_based_table_factory(&blocks);
     options
+}
+
+/// Files are looked at again, to drop what has expired, at least once in this part of the retention.
+const LOOKS_PER_RETENTION: u64 = 4;
+
+/// Lets compactions drop what has expired.
+fn expire(options: &mut Options, family: Family, expiry: &Expiry, retention_millis: u64) {
+    let values = match family {
+        Family::Documents => Values::Documents,
+        Family::Holders { .. } => Values::Holders,
+        // Tables do not know when a sketch was stored.
+        Family::Table { .. } => return,
+    };
+    options.set_compaction_filter_factory(ExpiryFactory { expiry: expiry.clone(), values, retention_millis });
+    let seconds = (retention_millis / 1000 / LOOKS_PER_RETENTION).clamp(60 * 60, 30 * 24 * 60 * 60);
+    options.set_periodic_compaction_seconds(seconds);
 }

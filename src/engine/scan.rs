@@ -29,6 +29,19 @@ impl Scan {
         Some(Self { iterator, path: path.to_owned(), returned: false })
     }
 
+    /// Goes back to the beginning, of the same entries.
+    pub(crate) fn restart(&mut self) {
+        self.iterator.raw_mut().seek_to_first();
+        self.returned = false;
+    }
+
+    /// Returns the first entry whose key is `key` or comes after it; the walk goes on from there.
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<Option<(&[u8], &[u8])>> {
+        self.iterator.raw_mut().seek(key);
+        self.returned = false;
+        self.next()
+    }
+
     /// Returns the next key and value, or `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         let raw = self.iterator.raw_mut();

@@ -103,6 +103,33 @@ pub(crate) fn decode_holder(key: &[u8], identity_bytes: usize) -> Decoded<&[u8]>
     }
 }
 
+/// The value of a holder: the time stored where documents expire, nothing otherwise.
+pub(crate) fn encode_holder_value(stored_at_millis: Option<u64>) -> HolderValue {
+    HolderValue {
+        bytes: stored_at_millis.unwrap_or(0).to_be_bytes(),
+        length: if stored_at_millis.is_some() { 8 } else { 0 },
+    }
+}
+
+/// A holder's value on the stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HolderValue {
+    bytes: [u8; 8],
+    length: usize,
+}
+
+impl AsRef<[u8]> for HolderValue {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+/// Returns the time stored of a holder's value in a store where documents expire.
+pub(crate) fn decode_holder_time(value: &[u8]) -> Decoded<u64> {
+    let time = value.try_into().map(u64::from_be_bytes);
+    time.map_err(|_| Malformed(format!("a holder value has {} bytes instead of 8", value.len())))
+}
+
 /// The value of a document: the sketch, the time stored in milliseconds since 1970, the payload.
 pub(crate) fn encode_document(sketch: &[u8], stored_at_millis: u64, payload: &[u8]) -> Vec<u8> {
     [sketch, &stored_at_millis.to_be_bytes(), payload].concat()
@@ -179,6 +206,10 @@ mod tests {
             }
             if let Ok(id) = decode_holder(&bytes, 8) {
                 proptest::prop_assert_eq!(encode_holder(&bytes[..8], id), bytes.clone());
+            }
+            if let Ok(time) = decode_holder_time(&bytes) {
+                let value = encode_holder_value(Some(time));
+                proptest::prop_assert_eq!(value.as_ref(), &bytes[..]);
             }
             if let Ok(value) = decode_document(&bytes, 8) {
                 proptest::prop_assert_eq!(encode_document(value.sketch, value.stored_at_millis, value.payload), bytes.clone());

@@ -5,12 +5,16 @@
 pub(crate) mod families;
 pub(crate) mod keys;
 pub(crate) mod record;
+pub(crate) mod settings;
 
 /// The format that this build writes, and the only one that it reads.
 pub(crate) const VERSION: u16 = 1;
 
 /// The longest document id in bytes.
 pub const MAX_ID_BYTES: usize = 1024;
+
+/// The longest payload of a document in bytes: 16 MiB.
+pub const MAX_PAYLOAD_BYTES: usize = 16 << 20;
 
 /// Bytes that the format does not allow; says what was found and what was expected.
 #[derive(Debug, PartialEq, Eq)]

@@ -12,6 +12,9 @@ use crate::{Table, TableDesign};
 /// The key of the record in the default family.
 pub(crate) const RECORD_KEY: &[u8] = b"store";
 
+/// The key, in the default family, of the mark of a repair that was begun.
+pub(crate) const REPAIR_KEY: &[u8] = b"repair";
+
 const MAGIC: [u8; 8] = *b"NEARSTON";
 const HEADER_BYTES: usize = MAGIC.len() + 2 + 4;
 const CHECKSUM_BYTES: usize = 8;

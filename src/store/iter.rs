@@ -1,30 +1,38 @@
 //! All documents, one after the other.
 
-use std::marker::PhantomData;
+use std::sync::Arc;
 
-use super::clock::time_of;
 use super::results::Document;
+use super::shared::Shared;
 use super::sketch::Sketch;
-use crate::engine::{Scan, malformed};
-use crate::format::Malformed;
-use crate::format::keys::decode_document;
-use crate::{Error, Result};
-use std::path::{Path, PathBuf};
+use crate::Result;
+use crate::engine::Scan;
 
 /// The documents of a store in the order of their ids, as they were when the iterator was made; from
 /// [`Store::iter`](crate::Store::iter).
 ///
 /// It reads in bounded memory. As long as it lives, files that it reads are kept on disk.
-pub struct Documents<S> {
+pub struct Documents<S: Sketch> {
     scan: Scan,
-    path: PathBuf,
+    store: Arc<Shared<S>>,
+    now: u64,
     failed: bool,
-    sketch: PhantomData<S>,
 }
 
 impl<S: Sketch> Documents<S> {
-    pub(super) fn new(scan: Scan, path: &Path) -> Self {
-        Self { scan, path: path.to_owned(), failed: false, sketch: PhantomData }
+    pub(super) fn new(store: &Arc<Shared<S>>) -> Result<Self> {
+        let scan = store.engine.scan(store.documents)?;
+        Ok(Self { scan, store: Arc::clone(store), now: store.now(), failed: false })
+    }
+
+    fn read(&mut self) -> Result<Option<Document<S>>> {
+        while let Some((id, value)) = self.scan.next()? {
+            let stored = self.store.decode(value)?;
+            if !self.store.is_expired(stored.time, self.now) {
+                return Ok(Some(stored.with_id(id)));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -35,26 +43,14 @@ impl<S: Sketch> Iterator for Documents<S> {
         if self.failed {
             return None;
         }
-        let next = match self.scan.next() {
-            Ok(entry) => entry.map(|(id, value)| decode(&self.path, id, value)),
-            Err(e) => Some(Err(e)),
-        };
+        let next = self.read().transpose();
         self.failed = matches!(next, Some(Err(_)));
         next
     }
 }
 
-impl<S> std::fmt::Debug for Documents<S> {
+impl<S: Sketch> std::fmt::Debug for Documents<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Documents").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("Documents").field("path", &self.store.engine.path()).finish_non_exhaustive()
     }
-}
-
-/// Takes a stored document apart.
-pub(super) fn decode<S: Sketch>(path: &Path, id: &[u8], value: &[u8]) -> Result<Document<S>> {
-    let corrupt = |e: Malformed| -> Error { malformed(path, e) };
-    let value = decode_document(value, S::BYTES).map_err(corrupt)?;
-    let sketch =
-        S::decode(value.sketch).ok_or_else(|| corrupt(Malformed("a stored sketch has another length".into())))?;
-    Ok(Document { id: id.to_owned(), sketch, stored_at: time_of(value.stored_at_millis) })
 }

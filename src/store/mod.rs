@@ -1,38 +1,49 @@
 //! The store: sketches and documents on top of the engine.
 
-mod clock;
+mod admit;
+mod claims;
 mod doctor;
+mod expire;
 mod iter;
 mod open;
 mod options;
 mod query;
-mod replacements;
+mod repair;
 mod results;
+#[cfg(test)]
+mod schedules;
 mod shared;
 mod sketch;
+mod sync;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod verify;
+mod work;
 mod write;
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::time::Duration;
 
 pub use doctor::{BitReport, Diagnosis, SelfTest, TableReport};
 pub use iter::Documents;
-pub use options::Options;
-pub use results::{Admission, Document, Match, Matches, QueryStats, Stats, TableStats};
+pub use options::{Durability, Options};
+pub use repair::Repair;
+pub use results::{Admission, Document, Match, Matches, NewDocument, QueryStats, Stats, TableStats};
 pub use sketch::Sketch;
+pub use verify::{Progress, Verification};
+pub use work::Limits;
 
-use crate::format::MAX_ID_BYTES;
+use crate::clock::time_of;
 use crate::format::families::Family;
+use crate::format::{MAX_ID_BYTES, MAX_PAYLOAD_BYTES};
 use crate::{Analyser, Error, Fingerprint, Result, Simhash, TableDesign};
-use clock::{Clock, time_of};
 use open::Opened;
-use replacements::Replacements;
 use shared::Shared;
-use sketch::{Index, Way};
+use sketch::Way;
+use write::Content;
 
 /// A store of simhash fingerprints.
 pub type SimhashStore = Store<Fingerprint>;
@@ -41,8 +52,8 @@ pub type SimhashStore = Store<Fingerprint>;
 ///
 /// A store is a directory. One process has it open for writing, with any number of threads: a `Store`
 /// is a handle that is cheap to clone, `Send` and `Sync`, and the directory is closed with the last
-/// clone, or the last [`Documents`] iterator over it. Everything that a call has returned `Ok` for survives a killed process;
-/// [`Store::flush`] makes it survive a power cut.
+/// clone, or the last [`Documents`] iterator over it. Everything that a call has returned `Ok` for survives
+/// a killed process, and a power cut too where [`Durability::Power`] was asked for.
 ///
 /// ```
 /// use nearstone::{Admission, Options, SimhashStore, TableDesign};
@@ -62,6 +73,8 @@ pub type SimhashStore = Store<Fingerprint>;
 /// ```
 pub struct Store<S: Sketch> {
     shared: Arc<Shared<S>>,
+    durability: Durability,
+    limits: Limits,
 }
 
 impl<S: Sketch> Store<S> {
@@ -78,8 +91,8 @@ impl<S: Sketch> Store<S> {
     /// [`Error::Locked`], and what the system reports.
     pub fn create(path: impl AsRef<Path>, design: &TableDesign, options: &Options) -> Result<Self> {
         let path = path.as_ref();
-        open::create::<S>(path, design, options, Clock::default().now_millis())?;
-        Self::from_opened(open::open::<S>(path, options, false)?)
+        open::create::<S>(path, design, options)?;
+        Self::from_opened(open::open::<S>(path, options, false)?, options)
     }
 
     /// Opens a store for reading and writing.
@@ -89,18 +102,19 @@ impl<S: Sketch> Store<S> {
     /// has it open, [`Error::Format`] and [`Error::Mismatch`] where this build or `options` do not
     /// fit it, [`Error::Corrupt`], and what the system reports.
     pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
-        Self::from_opened(open::open::<S>(path.as_ref(), options, false)?)
+        Self::from_opened(open::open::<S>(path.as_ref(), options, false)?, options)
     }
 
     /// Opens a store, or creates it where there is none: the first line of a crawler.
     ///
     /// # Errors
     /// Those of [`Store::create`] and [`Store::open`]; [`Error::Mismatch`] also where the store has
-    /// another design than `design`, or another analyser than `options` name or the default one.
+    /// another design than `design`, another analyser than `options` name or the default one, or another
+    /// retention.
     pub fn open_or_create(path: impl AsRef<Path>, design: &TableDesign, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         if open::is_missing(path)? {
-            match open::create::<S>(path, design, options, Clock::default().now_millis()) {
+            match open::create::<S>(path, design, options) {
                 // Another thread or process was faster.
                 Err(Error::AlreadyExists { .. }) | Ok(()) => {}
                 Err(e) => return Err(e),
@@ -109,7 +123,7 @@ impl<S: Sketch> Store<S> {
         match open::open_same::<S>(path, design, options) {
             // A creation that ended just before its last step.
             Err(Error::NotFound { .. }) => Self::create(path, design, options),
-            opened => Self::from_opened(opened?),
+            opened => Self::from_opened(opened?, options),
         }
     }
 
@@ -119,32 +133,57 @@ impl<S: Sketch> Store<S> {
     /// # Errors
     /// Those of [`Store::open`]; [`Error::Locked`] where a writer has it open.
     pub fn open_read_only(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
-        Self::from_opened(open::open::<S>(path.as_ref(), options, true)?)
+        Self::from_opened(open::open::<S>(path.as_ref(), options, true)?, options)
     }
 
-    fn from_opened(opened: Opened) -> Result<Self> {
-        let Opened { engine, record, simhash } = opened;
-        let documents = engine.family(Family::Documents)?;
-        let holders = engine.family(Family::Holders { identity_bytes: S::IDENTITY_BYTES })?;
-        let index = S::Index::open(&engine, &record)?;
-        let (replacements, clock) = (Replacements::default(), Clock::default());
-        let shared =
-            Shared { engine, record, documents, holders, index, simhash, writers: Mutex::new(()), replacements, clock };
-        Ok(Self { shared: Arc::new(shared) })
+    fn from_opened(opened: Opened, options: &Options) -> Result<Self> {
+        let shared = Shared::from_opened(opened)?;
+        Ok(Self { shared: Arc::new(shared), durability: options.durability, limits: Limits::default() })
+    }
+
+    /// Returns a handle whose calls survive what `durability` says; this one is as it was.
+    ///
+    /// ```
+    /// use nearstone::{Durability, Fingerprint, Options, SimhashStore, TableDesign};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// let store = SimhashStore::create(dir.path().join("store"), &TableDesign::default(), &Options::new())?;
+    /// store.with_durability(Durability::Power).insert("kept even if the power fails now", &Fingerprint::new(7))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_durability(&self, durability: Durability) -> Self {
+        Self { durability, ..self.clone() }
+    }
+
+    /// Returns a handle whose queries and admissions do a bounded amount of work each; this one is as it was.
+    #[must_use]
+    pub fn with_limits(&self, limits: Limits) -> Self {
+        Self { limits, ..self.clone() }
     }
 
     /// Stores a document, in place of the one that has its id. Returns the sketch that it replaced.
     ///
-    /// Storing the same id and sketch again changes nothing.
+    /// Storing the same id and sketch again changes nothing, not even the time stored.
     ///
     /// # Errors
     /// [`Error::DocumentId`], [`Error::ReadOnly`], [`Error::DiskFull`], and what the system reports;
-    /// then nothing was stored.
+    /// then nothing was stored. Only a sync that fails under [`Durability::Power`] may leave it stored.
     pub fn insert(&self, id: impl AsRef<[u8]>, sketch: &S) -> Result<Option<S>> {
-        let id = checked_id(id.as_ref())?;
+        self.insert_with(id, sketch, &[])
+    }
+
+    /// Stores a document with a payload, which [`Store::get`] returns; otherwise as [`Store::insert`]. A
+    /// document with the same id and sketch and another payload is replaced.
+    ///
+    /// # Errors
+    /// Those of [`Store::insert`]; [`Error::Payload`].
+    pub fn insert_with(&self, id: impl AsRef<[u8]>, sketch: &S, payload: &[u8]) -> Result<Option<S>> {
+        let (id, payload) = (checked_id(id.as_ref())?, checked_payload(payload)?);
         self.shared.engine.writable()?;
-        let _writer = self.shared.lock();
-        write::insert(&self.shared, id, sketch)
+        let replaced = write::insert(&self.shared, id, Content { sketch, payload })?;
+        self.settle()?;
+        Ok(replaced)
     }
 
     /// Stores a document unless one within `max_distance` bits is stored: checks and stores as one
@@ -158,15 +197,67 @@ impl<S: Sketch> Store<S> {
     /// Those of [`Store::insert`]; [`Error::Distance`] where `max_distance` is larger than
     /// [`Store::admission_distance`].
     pub fn check_and_insert(&self, id: impl AsRef<[u8]>, sketch: &S, max_distance: u32) -> Result<Admission> {
-        let id = checked_id(id.as_ref())?;
+        self.check_and_insert_with(id, sketch, &[], max_distance)
+    }
+
+    /// The same with a payload, which is stored where the document is admitted.
+    ///
+    /// # Errors
+    /// Those of [`Store::check_and_insert`]; [`Error::Payload`].
+    pub fn check_and_insert_with(
+        &self,
+        id: impl AsRef<[u8]>,
+        sketch: &S,
+        payload: &[u8],
+        max_distance: u32,
+    ) -> Result<Admission> {
+        let (id, payload) = (checked_id(id.as_ref())?, checked_payload(payload)?);
+        self.admissible(max_distance)?;
+        let new = Content { sketch, payload };
+        let answer = admit::check_and_insert(&self.shared, id, new, max_distance, self.limits)?;
+        self.settle()?;
+        Ok(answer)
+    }
+
+    /// Does what [`Store::check_and_insert_with`] does for each document in their order, so near-duplicates
+    /// among them are found too, and returns the answers in that order. It is the fastest way for callers
+    /// that have many documents at hand: some hundreds at a time.
+    ///
+    /// # Errors
+    /// Those of [`Store::check_and_insert_with`]. What can be refused is refused before anything is stored;
+    /// where the system fails in between, the first documents may have been stored. Then the call can be
+    /// repeated: they are duplicates of themselves.
+    pub fn check_and_insert_batch(
+        &self,
+        documents: &[NewDocument<'_, S>],
+        max_distance: u32,
+    ) -> Result<Vec<Admission>> {
+        for document in documents {
+            checked_id(document.id)?;
+            checked_payload(document.payload)?;
+        }
+        self.admissible(max_distance)?;
+        let answers = admit::check_and_insert_batch(&self.shared, documents, max_distance, self.limits)?;
+        self.settle()?;
+        Ok(answers)
+    }
+
+    fn admissible(&self, max_distance: u32) -> Result<()> {
         checked_distance(max_distance, self.shared.record.admission_distance, "the admission distance of the store")?;
-        self.shared.engine.writable()?;
-        let _writer = self.shared.lock();
-        write::check_and_insert(&self.shared, id, sketch, max_distance)
+        self.shared.engine.writable()
+    }
+
+    /// Waits until what the call has seen and stored is as durable as it is to be. What it has seen too: who
+    /// is told of a duplicate must find it again.
+    fn settle(&self) -> Result<()> {
+        match self.durability {
+            Durability::Process => Ok(()),
+            Durability::Power => self.shared.engine.sync(),
+        }
     }
 
     /// Returns the stored documents within `max_distance` bits, the bound included: all of them, each
-    /// once.
+    /// once, as they are at one moment of the call.
     ///
     /// The distance may be smaller or larger than the one that the design is meant for, up to
     /// [`TableDesign::MAX_DISTANCE`]; [`TableDesign::probes_for`] tells what it costs.
@@ -175,7 +266,7 @@ impl<S: Sketch> Store<S> {
     /// [`Error::Distance`], [`Error::Corrupt`], and what the system reports.
     pub fn query(&self, sketch: &S, max_distance: u32) -> Result<Matches> {
         checked_distance(max_distance, TableDesign::MAX_DISTANCE, "a query")?;
-        query::query(&self.shared, sketch, max_distance, Way::Cheapest)
+        query::query(&self.shared, sketch, max_distance, Way::Cheapest, self.limits)
     }
 
     /// Returns the document with an id.
@@ -193,8 +284,24 @@ impl<S: Sketch> Store<S> {
     pub fn delete(&self, id: impl AsRef<[u8]>) -> Result<Option<S>> {
         let id = checked_id(id.as_ref())?;
         self.shared.engine.writable()?;
-        let _writer = self.shared.lock();
-        write::delete(&self.shared, id)
+        let removed = write::delete(&self.shared, id)?;
+        self.settle()?;
+        Ok(removed)
+    }
+
+    /// Removes the documents that have expired, and what is left in the tables of those that compactions
+    /// have dropped; returns how many documents there were. Without a retention there is nothing to do.
+    ///
+    /// Answers do not depend on it: it makes room, at the cost of reading all holders and the first table
+    /// once. Other calls go on meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`Store::insert`]; what was removed until then is removed.
+    pub fn expire(&self) -> Result<u64> {
+        self.shared.engine.writable()?;
+        let removed = expire::expire(&self.shared)?;
+        self.settle()?;
+        Ok(removed)
     }
 
     /// Visits all documents by their ids, as they are now, in bounded memory.
@@ -203,11 +310,52 @@ impl<S: Sketch> Store<S> {
     /// What the system reports; the iterator itself ends with the first error that it yields.
     #[expect(clippy::iter_not_returning_iterator, reason = "opening the iterator can fail")]
     pub fn iter(&self) -> Result<Documents<S>> {
-        let shared = &self.shared;
-        Ok(Documents::new(shared.engine.scan(shared.documents)?, shared.engine.path()))
+        Documents::new(&self.shared)
     }
 
-    /// Makes everything stored so far survive a power cut.
+    /// Copies the store as it is now into a directory that must not exist, for other processes to read, or
+    /// as a backup. Writers go on meanwhile.
+    ///
+    /// Data files do not change once they are written, so on the same file system they are shared with the
+    /// copy instead of being copied: it takes milliseconds, and disk only for what the store deletes later.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`], [`Error::ReadOnly`], [`Error::DiskFull`], and what the system reports.
+    pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.shared.engine.checkpoint(path.as_ref())
+    }
+
+    /// Compares all families: every document must have its holder and be in every table, and nothing else
+    /// may be there. It reads each family once from end to end in little memory, as they are now; other
+    /// calls go on meanwhile.
+    ///
+    /// `progress` is told how far it is, and stops it with [`ControlFlow::Break`](std::ops::ControlFlow::Break).
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where bytes cannot be read at all, [`Error::Stopped`], and what the system reports.
+    pub fn verify(&self, progress: impl FnMut(Progress) -> std::ops::ControlFlow<()>) -> Result<Verification> {
+        verify::verify(&self.shared, progress)
+    }
+
+    /// Builds the tables and holders of a store anew from its documents. The store must not be open.
+    ///
+    /// It is for stores that [`Store::verify`] finds fault with, or that cannot be opened because a table
+    /// was damaged or lost. The documents are read through first: where they are damaged nothing is changed.
+    /// A repair that was interrupted must be repeated before the store can be opened.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`], [`Error::Corrupt`] where the documents or the store record are damaged,
+    /// [`Error::Stopped`], and what the system reports.
+    pub fn repair(
+        path: impl AsRef<Path>,
+        options: &Options,
+        progress: impl FnMut(Progress) -> std::ops::ControlFlow<()>,
+    ) -> Result<Repair> {
+        repair::repair::<S>(path.as_ref(), options, progress)
+    }
+
+    /// Makes everything stored so far survive a power cut, and writes out what is buffered, so that the store
+    /// opens fast.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::DiskFull`], and what the system reports.
@@ -231,7 +379,8 @@ impl<S: Sketch> Store<S> {
     pub fn stats(&self) -> Result<Stats> {
         let shared = &self.shared;
         let engine = &shared.engine;
-        let families = Family::all(&shared.record.design, S::IDENTITY_BYTES, shared.record.generation);
+        let retention = shared.settings.retention_millis;
+        let families = Family::all(&shared.record.design, S::IDENTITY_BYTES, retention, shared.record.generation);
         let tables = families.into_iter().filter(|family| matches!(family, Family::Table { .. }));
         let tables = tables.map(|family| engine.family(family)).collect::<Result<Vec<_>>>()?;
         Ok(Stats {
@@ -266,6 +415,12 @@ impl<S: Sketch> Store<S> {
     #[must_use]
     pub fn admission_distance(&self) -> u32 {
         self.shared.record.admission_distance
+    }
+
+    /// Returns how long after it was stored a document expires, if the store was created so.
+    #[must_use]
+    pub fn retention(&self) -> Option<Duration> {
+        self.shared.settings.retention_millis.map(Duration::from_millis)
     }
 
     /// Returns the analyser that texts go through, if the store has one.
@@ -334,7 +489,7 @@ impl Store<Fingerprint> {
 
 impl<S: Sketch> Clone for Store<S> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared) }
+        Self { shared: Arc::clone(&self.shared), durability: self.durability, limits: self.limits }
     }
 }
 
@@ -349,6 +504,10 @@ impl<S: Sketch> fmt::Debug for Store<S> {
 
 fn checked_id(id: &[u8]) -> Result<&[u8]> {
     if (1..=MAX_ID_BYTES).contains(&id.len()) { Ok(id) } else { Err(Error::DocumentId { length: id.len() }) }
+}
+
+fn checked_payload(payload: &[u8]) -> Result<&[u8]> {
+    if payload.len() <= MAX_PAYLOAD_BYTES { Ok(payload) } else { Err(Error::Payload { length: payload.len() }) }
 }
 
 fn checked_distance(asked: u32, maximum: u32, by: &'static str) -> Result<()> {

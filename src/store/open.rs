@@ -1,39 +1,47 @@
 //! Creating and opening: what the store record says against what the caller and this build say.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Store;
 use super::options::{Options, Text};
+use super::shared::Stored;
 use super::sketch::Sketch;
-use crate::engine::{self, Engine, Found, malformed};
-use crate::format::VERSION;
+use crate::clock::Clock;
+use crate::engine::{self, Engine, Expiry, Found, malformed};
 use crate::format::families::Family;
+use crate::format::keys::decode_document;
 use crate::format::record::{RecordError, StoreRecord};
+use crate::format::settings::{Settings, SettingsError};
+use crate::format::{Malformed, VERSION};
 use crate::{Analyser, Error, Result, Simhash, TableDesign};
 
 /// A store's engine, and what its record says.
 pub(super) struct Opened {
     pub(super) engine: Engine,
     pub(super) record: StoreRecord,
+    pub(super) settings: Settings,
+    pub(super) clock: Arc<Clock>,
     pub(super) simhash: Option<Simhash>,
 }
 
-pub(super) fn create<S: Sketch>(path: &Path, design: &TableDesign, options: &Options, now_millis: u64) -> Result<()> {
+pub(super) fn create<S: Sketch>(path: &Path, design: &TableDesign, options: &Options) -> Result<()> {
     let analyser = match &options.text {
         Text::Stored => Some(Analyser::default()),
         Text::Analyser(analyser) => Some(analyser.clone()),
         Text::None => None,
     };
+    let settings = Settings { retention_millis: options.retention_millis() };
     let record = StoreRecord {
         sketch: S::KIND.to_owned(),
         design: design.clone(),
         admission_distance: Store::<S>::ADMISSION_DISTANCE.max(design.max_distance()),
         analyser: analyser.as_ref().map(Analyser::describe),
         generation: 0,
-        created_at_millis: now_millis,
-        settings: vec![],
+        created_at_millis: Clock::default().now_millis(),
+        settings: settings.encode(),
     };
-    let families = Family::all(design, S::IDENTITY_BYTES, record.generation);
+    let families = Family::all(design, S::IDENTITY_BYTES, settings.retention_millis, record.generation);
     Engine::create(path, &families, &record.encode(), &options.resources())
 }
 
@@ -42,20 +50,59 @@ pub(super) fn is_missing(path: &Path) -> Result<bool> {
     Ok(matches!(engine::inspect(path)?, Found::Nothing | Found::Begun))
 }
 
+/// What the engine must know of a store's documents.
+pub(super) fn expiry<S: Sketch>(clock: &Arc<Clock>) -> Expiry {
+    Expiry { clock: Arc::clone(clock), sketch_bytes: S::BYTES }
+}
+
+/// Takes a document's value apart.
+pub(super) fn decode<S: Sketch>(path: &Path, value: &[u8]) -> Result<Stored<S>> {
+    let value = decode_document(value, S::BYTES).map_err(|e| malformed(path, e))?;
+    let sketch = S::decode(value.sketch)
+        .ok_or_else(|| malformed(path, Malformed("a stored sketch has another length".to_owned())))?;
+    Ok(Stored { sketch, time: value.stored_at_millis, payload: value.payload.to_owned() })
+}
+
 pub(super) fn open<S: Sketch>(path: &Path, options: &Options, read_only: bool) -> Result<Opened> {
-    let engine = Engine::open(path, &options.resources(), read_only)?;
+    let opened = open_any::<S>(path, options, read_only)?;
+    if opened.engine.is_in_repair()? {
+        return Err(Error::Corrupt { path: path.to_owned(), what: "a repair of it was interrupted".to_owned() });
+    }
+    Ok(opened)
+}
+
+/// Opens a store whose repair is under way.
+pub(super) fn open_unfinished<S: Sketch>(path: &Path, options: &Options) -> Result<Opened> {
+    open_any::<S>(path, options, false)
+}
+
+/// Reads what a store says that it is.
+pub(super) fn read_record<S: Sketch>(engine: &Engine, path: &Path) -> Result<(StoreRecord, Settings)> {
     // Families without a record: the creation was interrupted just before it ended.
     let bytes = engine.record()?.ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
-    let mismatch =
-        |what, found: String, expected: String| Error::Mismatch { path: path.to_owned(), what, found, expected };
     let record = StoreRecord::decode(&bytes, S::KIND).map_err(|e| match e {
         RecordError::NoRecord => Error::Corrupt { path: path.to_owned(), what: "the store record is no record".into() },
-        RecordError::Sketch(found) => mismatch("sketches of the kind", found, S::KIND.to_owned()),
+        RecordError::Sketch(found) => mismatch(path, "sketches of the kind", found, S::KIND.to_owned()),
         RecordError::Version(found) => Error::Format { path: path.to_owned(), found, supported: VERSION },
         RecordError::Malformed(e) => malformed(path, e),
     })?;
-    if let Some((name, value)) = record.settings.first() {
-        return Err(mismatch("the setting", format!("{name}={value}"), "one that this build knows".to_owned()));
+    let settings = Settings::decode(&record.settings).map_err(|e| match e {
+        SettingsError::Unknown(name, value) => {
+            mismatch(path, "the setting", format!("{name}={value}"), "one that this build knows".to_owned())
+        }
+        SettingsError::Malformed(e) => malformed(path, e),
+    })?;
+    Ok((record, settings))
+}
+
+fn open_any<S: Sketch>(path: &Path, options: &Options, read_only: bool) -> Result<Opened> {
+    let clock = Arc::new(Clock::default());
+    let engine = Engine::open(path, &options.resources(), &expiry::<S>(&clock), read_only)?;
+    let (record, settings) = read_record::<S>(&engine, path)?;
+    let mismatch = |what, found, expected| mismatch(path, what, found, expected);
+    if let Some(asked) = options.retention_millis().filter(|&asked| settings.retention_millis != Some(asked)) {
+        let stored = settings.retention_millis.map_or_else(|| "none".to_owned(), |millis| format!("{millis} ms"));
+        return Err(mismatch("the retention", stored, format!("{asked} ms")));
     }
     let analyser = match (&options.text, &record.analyser) {
         (Text::None, _) | (Text::Stored, None) => None,
@@ -72,7 +119,7 @@ pub(super) fn open<S: Sketch>(path: &Path, options: &Options, read_only: bool) -
             return Err(mismatch("the analyser", stored, expected.to_string()));
         }
     };
-    Ok(Opened { engine, record, simhash: analyser.map(Simhash::new) })
+    Ok(Opened { engine, record, settings, clock, simhash: analyser.map(Simhash::new) })
 }
 
 /// Opens a store that must have this design and, unless sketches are all that is asked, this analyser.
@@ -82,6 +129,11 @@ pub(super) fn open_same<S: Sketch>(path: &Path, design: &TableDesign, options: &
         options.text = Text::Analyser(Analyser::default());
     }
     let opened = open::<S>(path, &options, false)?;
+    if opened.settings.retention_millis.is_some() && options.retention.is_none() {
+        let stored = opened.settings.retention_millis.map_or_else(String::new, |millis| format!("{millis} ms"));
+        let what = "the retention";
+        return Err(Error::Mismatch { path: path.to_owned(), what, found: stored, expected: "none".to_owned() });
+    }
     if opened.record.design != *design {
         return Err(Error::Mismatch {
             path: path.to_owned(),
@@ -91,4 +143,8 @@ pub(super) fn open_same<S: Sketch>(path: &Path, design: &TableDesign, options: &
         });
     }
     Ok(opened)
+}
+
+fn mismatch(path: &Path, what: &'static str, found: String, expected: String) -> Error {
+    Error::Mismatch { path: path.to_owned(), what, found, expected }
 }

@@ -1,5 +1,7 @@
 //! How a store is opened.
 
+use std::time::Duration;
+
 use crate::Analyser;
 use crate::engine::Resources;
 
@@ -17,6 +19,20 @@ pub struct Options {
     pub(crate) write_buffer_bytes: usize,
     pub(crate) max_open_files: Option<u32>,
     pub(crate) text: Text,
+    pub(crate) durability: Durability,
+    pub(crate) retention: Option<Duration>,
+}
+
+/// What a call that returned `Ok` has survived; `docs/durability.md` has the details and the tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// A killed process. What was stored is in the hands of the system, which writes it to the medium within
+    /// seconds; a power cut may lose the latest documents, always the latest first. The default.
+    #[default]
+    Process,
+    /// A power cut too: the log is forced to the medium before the call returns. Threads that store at the
+    /// same time share the wait, which is that of one `fsync` for all of them.
+    Power,
 }
 
 /// What a store is to do with texts.
@@ -44,6 +60,8 @@ impl Options {
             write_buffer_bytes: Self::DEFAULT_WRITE_BUFFER_BYTES,
             max_open_files: None,
             text: Text::Stored,
+            durability: Durability::Process,
+            retention: None,
         }
     }
 
@@ -88,11 +106,36 @@ impl Options {
         self
     }
 
+    /// Sets what the calls that store are to survive before they return; [`Durability::Process`] by default.
+    /// [`Store::with_durability`](crate::Store::with_durability) overrides it for single calls.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Lets the documents of a new store expire so long after they were stored, to the millisecond; never by
+    /// default. It is kept with the store, and a store that has another one is refused.
+    ///
+    /// What has expired is in no answer from that moment on. Its space comes back when the engine compacts
+    /// the files it is in, and with [`Store::expire`](crate::Store::expire).
+    #[must_use]
+    pub fn retention(mut self, retention: Duration) -> Self {
+        self.retention = Some(retention);
+        self
+    }
+
+    /// The retention in whole milliseconds, at least one.
+    pub(crate) fn retention_millis(&self) -> Option<u64> {
+        self.retention.map(|retention| u64::try_from(retention.as_millis()).unwrap_or(u64::MAX).max(1))
+    }
+
     pub(crate) fn resources(&self) -> Resources {
         Resources {
             cache_bytes: self.cache_bytes,
             write_buffer_bytes: self.write_buffer_bytes,
             max_open_files: self.max_open_files,
+            is_lenient: false,
         }
     }
 }

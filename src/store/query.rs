@@ -1,61 +1,95 @@
 //! Which stored documents are near?
 
 use super::Shared;
+use super::claims::Claim;
 use super::results::{Match, Matches, QueryStats};
-use super::sketch::{Index, Sketch, Way};
+use super::sketch::{Ask, Index, Sketch, Way};
+use super::work::{Limits, Work};
 use crate::Result;
 
-/// How often a query is asked again because a document was replaced meanwhile, before it locks writers out.
-const ATTEMPTS: u32 = 4;
+/// How often a query is asked again because something near it was changed meanwhile, before it keeps
+/// writers away from there.
+const ATTEMPTS: u32 = 2;
 
-/// Finds the documents within a distance.
+/// Finds the documents within a distance, as they are at one moment.
 ///
-/// Tables are read one after the other while writers go on. A document that is stored when the query
-/// begins, and stays, is in every table that is read, so it is found. The exception is one whose sketch
-/// is replaced during the query: its old entry may be gone when its table is read, and its new one be
-/// written after its table was read. Then the query is asked again.
-pub(super) fn query<S: Sketch>(store: &Shared<S>, sketch: &S, max_distance: u32, way: Way) -> Result<Matches> {
+/// Tables are read one after the other while writers go on, so what is found is one state of the store only
+/// if nothing near has changed meanwhile; otherwise the query is asked again ([`claims`](super::claims), 6).
+pub(super) fn query<S: Sketch>(
+    store: &Shared<S>,
+    sketch: &S,
+    max_distance: u32,
+    way: Way,
+    limits: Limits,
+) -> Result<Matches> {
     for _ in 0..ATTEMPTS {
-        let begun = store.replacements.now();
-        let matches = query_once(store, sketch, max_distance, way)?;
-        // What was replaced by something far is no longer near: both with and without it is an answer.
-        if !store.replacements.overlap(begun, |new| new.distance_to(sketch) <= max_distance) {
+        let begun = store.claims.now();
+        let matches = query_once(store, sketch, max_distance, way, limits)?;
+        if !store.claims.changed(begun, |changed| changed.distance_to(sketch) <= max_distance) {
             return Ok(matches);
         }
     }
-    let _writers = store.lock();
-    query_once(store, sketch, max_distance, way)
+    let _held = store.claims.hold(Claim::reading(sketch, max_distance));
+    query_once(store, sketch, max_distance, way, limits)
 }
 
-fn query_once<S: Sketch>(store: &Shared<S>, sketch: &S, max_distance: u32, way: Way) -> Result<Matches> {
+fn query_once<S: Sketch>(
+    store: &Shared<S>,
+    sketch: &S,
+    max_distance: u32,
+    way: Way,
+    limits: Limits,
+) -> Result<Matches> {
+    let now = store.now();
     let mut stats = QueryStats::default();
-    let mut matches = Vec::new();
-    for (distance, near) in store.index.near(&store.engine, sketch, max_distance, way, &mut stats)? {
-        store.visit_holders(&near, |id| {
-            matches.push(Match { distance, id: id.to_owned() });
-            Ok(true)
-        })?;
+    let mut work = Work::new(limits);
+    let ask = Ask { sketch, max_distance, way };
+    let near = store.index.near(&store.engine, ask, &mut work, &mut stats)?;
+    let most = limits.max_matches.unwrap_or(usize::MAX);
+    let mut matches: Vec<Match> = Vec::new();
+    for level in near.chunk_by(|a, b| a.0 == b.0) {
+        let begin = matches.len();
+        // One more than there is room for tells that there are more.
+        let room = (most - begin).saturating_add(1);
+        for (distance, near) in level {
+            let mut taken = 0;
+            store.visit_holders(near, now, &mut work, |id| {
+                matches.push(Match { distance: *distance, id: id.to_owned() });
+                taken += 1;
+                Ok(taken < room)
+            })?;
+            // Many sketches, each of many documents, are not collected before they are cut.
+            if matches.len() - begin > room.saturating_mul(2) {
+                matches[begin..].sort_unstable();
+                matches.truncate(begin + room);
+            }
+        }
+        matches[begin..].sort_unstable();
+        if matches.len() > most {
+            matches.truncate(most);
+            return Ok(Matches { found: matches, stats, is_truncated: true });
+        }
     }
-    Ok(Matches { matches: each_once(matches), stats })
+    Ok(Matches { found: matches, stats, is_truncated: work.is_cut() })
 }
 
-/// The matches in their order, each document once. A document that was deleted and stored again with
-/// another sketch during the query may have been met under both.
-fn each_once(mut matches: Vec<Match>) -> Vec<Match> {
-    matches.sort_unstable_by(|a, b| (&a.id, a.distance).cmp(&(&b.id, b.distance)));
-    matches.dedup_by(|later, earlier| later.id == earlier.id);
-    matches.sort_unstable();
-    matches
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_document_that_was_met_twice_is_reported_once_at_its_least_distance() {
-        let found = |distance, id: &str| Match { distance, id: id.into() };
-        let met = vec![found(3, "x"), found(0, "y"), found(1, "x"), found(1, "a"), found(2, "x")];
-        assert_eq!(each_once(met), [found(0, "y"), found(1, "a"), found(1, "x")]);
+/// The nearest document, and of equally near ones the one with the smallest id, of what [`Index::near`] has
+/// found.
+pub(super) fn nearest<S: Sketch>(
+    store: &Shared<S>,
+    near: &[(u32, S)],
+    now: u64,
+    work: &mut Work,
+) -> Result<Option<Match>> {
+    let mut best: Option<Match> = None;
+    for (distance, sketch) in near {
+        if best.as_ref().is_some_and(|best| best.distance < *distance) {
+            break;
+        }
+        if let Some(id) = store.first_holder(sketch, now, work)? {
+            let found = Match { distance: *distance, id };
+            best = Some(best.map_or_else(|| found.clone(), |best| best.min(found.clone())));
+        }
     }
+    Ok(best)
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::time::SystemTime;
 
+use super::write::Content;
+
 /// A stored document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -13,6 +15,35 @@ pub struct Document<S> {
     pub sketch: S,
     /// When it was stored, to the millisecond. Within one open store the time never goes back.
     pub stored_at: SystemTime,
+    /// What the caller has stored with it, as it was given; empty where that was nothing.
+    pub payload: Vec<u8>,
+}
+
+/// A document to be stored, for calls that take many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewDocument<'a, S> {
+    pub(crate) id: &'a [u8],
+    pub(crate) sketch: S,
+    pub(crate) payload: &'a [u8],
+}
+
+impl<'a, S> NewDocument<'a, S> {
+    /// A document without a payload. The id has 1 to [`MAX_ID_BYTES`](crate::MAX_ID_BYTES) bytes.
+    #[must_use]
+    pub fn new(id: &'a (impl AsRef<[u8]> + ?Sized), sketch: S) -> Self {
+        Self { id: id.as_ref(), sketch, payload: &[] }
+    }
+
+    /// Gives it a payload, up to [`MAX_PAYLOAD_BYTES`](crate::MAX_PAYLOAD_BYTES).
+    #[must_use]
+    pub fn payload(mut self, payload: &'a [u8]) -> Self {
+        self.payload = payload;
+        self
+    }
+
+    pub(super) fn content(&self) -> Content<'_, S> {
+        Content { sketch: &self.sketch, payload: self.payload }
+    }
 }
 
 /// A stored document that is near the one asked about.
@@ -36,38 +67,46 @@ impl Match {
 /// The stored documents within the distance asked for: each once, by distance and then by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Matches {
-    pub(crate) matches: Vec<Match>,
+    pub(crate) found: Vec<Match>,
     pub(crate) stats: QueryStats,
+    pub(crate) is_truncated: bool,
 }
 
 impl Matches {
     /// Returns the matches, the nearest first.
     #[must_use]
     pub fn as_slice(&self) -> &[Match] {
-        &self.matches
+        &self.found
     }
 
     /// Returns the nearest document, the one with the smallest id where several are equally near.
     #[must_use]
     pub fn nearest(&self) -> Option<&Match> {
-        self.matches.first()
+        self.found.first()
     }
 
     /// Returns the number of matches.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.matches.len()
+        self.found.len()
     }
 
     /// Returns whether nothing stored is near.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.matches.is_empty()
+        self.found.is_empty()
+    }
+
+    /// Returns whether [`Limits`](crate::Limits) have cut the answer short: there may be, or are, other
+    /// matches.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.is_truncated
     }
 
     /// Visits the matches, the nearest first.
     pub fn iter(&self) -> std::slice::Iter<'_, Match> {
-        self.matches.iter()
+        self.found.iter()
     }
 
     /// Returns what the query has cost.
@@ -82,7 +121,7 @@ impl IntoIterator for Matches {
     type IntoIter = std::vec::IntoIter<Match>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.matches.into_iter()
+        self.found.into_iter()
     }
 }
 
@@ -91,7 +130,7 @@ impl<'a> IntoIterator for &'a Matches {
     type IntoIter = std::slice::Iter<'a, Match>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.matches.iter()
+        self.found.iter()
     }
 }
 
@@ -142,7 +181,13 @@ pub enum Admission {
     Admitted,
     /// A stored document is near, and nothing was changed: the nearest, and of equally near ones the
     /// one with the smallest id. It may be the same id, stored before.
+    ///
+    /// Where [`Limits`](crate::Limits) have cut the search short it is near all the same, but another one
+    /// may be nearer.
     Duplicate(Match),
+    /// [`Limits`](crate::Limits) have cut the search short before anything near was found, and nothing was
+    /// changed. [`Store::insert`](crate::Store::insert) stores the document nevertheless.
+    Undecided,
 }
 
 impl Admission {

@@ -3,7 +3,9 @@
 use std::fmt::Debug;
 
 use super::QueryStats;
-use crate::engine::{Batch, Engine};
+use super::work::Work;
+use crate::engine::{Batch, Engine, FamilyId};
+use crate::format::Decoded;
 use crate::format::record::StoreRecord;
 use crate::{Fingerprint, Result};
 
@@ -37,6 +39,8 @@ pub(crate) mod sealed {
         fn distance_to(&self, other: &Self) -> u32;
         /// The bytes by which equal sketches are found: equal for equal sketches only.
         fn identity(&self) -> Self::Encoded;
+        /// The sketch with an identity, where that tells it.
+        fn of_identity(bytes: &[u8]) -> Option<Self>;
     }
 
     impl Sealed for Fingerprint {
@@ -61,6 +65,10 @@ pub(crate) mod sealed {
         fn identity(&self) -> [u8; 8] {
             self.to_be_bytes()
         }
+
+        fn of_identity(bytes: &[u8]) -> Option<Self> {
+            Self::decode(bytes)
+        }
     }
 }
 
@@ -69,20 +77,35 @@ pub(crate) mod sealed {
 pub(crate) trait Index<S>: Sized + Send + Sync {
     /// Finds the families that the store record names.
     fn open(engine: &Engine, record: &StoreRecord) -> Result<Self>;
-    /// Adds a sketch to the batch.
-    fn put(&self, batch: &mut Batch<'_>, sketch: &S) -> Result<()>;
+    /// Returns the families, in the order of their numbers.
+    fn families(&self) -> Vec<FamilyId>;
+    /// Returns the identity of the sketch of an entry of a family.
+    fn identity(&self, family: usize, key: &[u8]) -> Decoded<impl AsRef<[u8]>>;
+    /// Returns the key of the entry of a sketch in a family; `None` where no sketch has the identity.
+    fn key(&self, family: usize, identity: &[u8]) -> Option<impl AsRef<[u8]>>;
+    /// Adds sketches to the batch.
+    fn put(&self, batch: &mut Batch<'_>, sketches: &[S]) -> Result<()>;
     /// Removes a sketch in the batch.
     fn delete(&self, batch: &mut Batch<'_>, sketch: &S) -> Result<()>;
     /// Returns the stored sketches within a distance, each once, with their distances, the nearest
-    /// first and equally near ones in their order.
-    fn near(
+    /// first and equally near ones in their order; some of them where the work was cut short.
+    fn near(&self, engine: &Engine, ask: Ask<'_, S>, work: &mut Work, stats: &mut QueryStats) -> Result<Vec<(u32, S)>>;
+    /// The same for many sketches at once, which is cheaper; `work` has an entry for each.
+    fn near_each(
         &self,
         engine: &Engine,
-        sketch: &S,
+        sketches: &[S],
         max_distance: u32,
-        way: Way,
-        stats: &mut QueryStats,
-    ) -> Result<Vec<(u32, S)>>;
+        work: &mut [Work],
+    ) -> Result<Vec<Vec<(u32, S)>>>;
+}
+
+/// What is looked for, and how.
+#[derive(Debug)]
+pub(crate) struct Ask<'a, S> {
+    pub(crate) sketch: &'a S,
+    pub(crate) max_distance: u32,
+    pub(crate) way: Way,
 }
 
 /// How near sketches are looked for.

@@ -2,10 +2,12 @@
 
 use std::sync::OnceLock;
 
-use super::sketch::{Index, Way};
+use super::sketch::{Ask, Index, Way};
+use super::work::Work;
 use super::{QueryStats, TableStats};
 use crate::design::{cost, visit_prefixes};
-use crate::engine::{Batch, Engine, FamilyId, malformed};
+use crate::engine::{Batch, Cursor, Engine, FamilyId, malformed};
+use crate::format::Decoded;
 use crate::format::families::Family;
 use crate::format::keys::TableKeys;
 use crate::format::record::StoreRecord;
@@ -21,6 +23,9 @@ pub struct Tables {
 
 /// More bytes than a table entry takes in a file.
 const MOST_ENTRY_BYTES: u64 = 24;
+
+/// So many probes are listed and sorted at once.
+const MOST_PROBES: u64 = 1 << 19;
 
 /// So many candidates are worth a thought about what is left.
 const CROWD: u64 = 20_000;
@@ -51,19 +56,39 @@ impl Tables {
 
     /// Whether the tables that are left had better be replaced by a scan, after so many candidates in those
     /// that were probed: all values may lie under one prefix of each.
-    fn is_crowded(&self, engine: &Engine, candidates: u64, probed: usize, left: usize) -> Result<bool> {
-        Ok(candidates > CROWD
-            && cost::scan_beats_candidates(candidates / probed as u64 * left as u64, self.sketches(engine)?))
+    fn is_crowded(&self, engine: &Engine, work: &Work, candidates: u64, probed: usize, left: usize) -> Result<bool> {
+        if candidates <= CROWD {
+            return Ok(false);
+        }
+        let sketches = self.sketches(engine)?;
+        Ok(work.allows(sketches) && cost::scan_beats_candidates(candidates / probed as u64 * left as u64, sketches))
+    }
+
+    fn near_one_by_one(
+        &self,
+        engine: &Engine,
+        sketches: &[Fingerprint],
+        max_distance: u32,
+        work: &mut [Work],
+    ) -> Result<Vec<Vec<(u32, Fingerprint)>>> {
+        let each = sketches.iter().zip(work).map(|(sketch, work)| {
+            let ask = Ask { sketch, max_distance, way: Way::Cheapest };
+            self.near(engine, ask, work, &mut QueryStats::default())
+        });
+        each.collect()
     }
 
     /// Reads every entry of the first table.
-    fn scan(&self, engine: &Engine, near: &mut Near, stats: &mut QueryStats) -> Result<()> {
+    fn scan(&self, engine: &Engine, near: &mut Near<'_>, stats: &mut QueryStats) -> Result<()> {
         let (table, family, keys) = self.entries().next().expect("a design has a table");
         let permuted = table.permute(near.query);
         let mut counts =
             TableStats { table: 0, prefix: keys.prefix(permuted), radius: None, probes: 0, candidates: 0, verified: 0 };
         let mut scan = engine.scan(family)?;
         while let Some((key, _)) = scan.next()? {
+            if !near.work.take() {
+                break;
+            }
             let candidate = keys.decode(key).map_err(|e| malformed(engine.path(), e))?;
             near.verify(table, permuted, candidate, &mut counts);
         }
@@ -71,16 +96,38 @@ impl Tables {
         stats.add(counts);
         Ok(())
     }
+
+    /// Visits the candidates of one prefix until the work that is allowed is done.
+    fn probe(
+        engine: &Engine,
+        cursor: &mut Cursor<'_>,
+        (table, keys): (&Table, TableKeys),
+        prefix: u64,
+        permuted: u64,
+        near: &mut Near<'_>,
+        counts: &mut TableStats,
+    ) -> Result<()> {
+        counts.probes += 1;
+        engine.visit(cursor, keys.head(prefix).as_ref(), |key, _| {
+            let is_allowed = near.work.take();
+            if is_allowed {
+                let candidate = keys.decode(key).map_err(|e| malformed(engine.path(), e))?;
+                near.verify(table, permuted, candidate, counts);
+            }
+            Ok(is_allowed)
+        })
+    }
 }
 
 /// The query and what was found near it.
-struct Near {
+struct Near<'a> {
     query: Fingerprint,
     max_distance: u32,
+    work: &'a mut Work,
     found: Vec<(u32, Fingerprint)>,
 }
 
-impl Near {
+impl Near<'_> {
     /// Keeps a candidate that is near. Permuted values have the distance of the values.
     fn verify(&mut self, table: &Table, permuted: u64, candidate: u64, counts: &mut TableStats) {
         counts.candidates += 1;
@@ -89,6 +136,13 @@ impl Near {
             counts.verified += 1;
             self.found.push((distance, table.restore(candidate)));
         }
+    }
+
+    /// What was found, in order. A sketch that is near is usually found through more than one table.
+    fn into_found(mut self) -> Vec<(u32, Fingerprint)> {
+        self.found.sort_unstable();
+        self.found.dedup();
+        self.found
     }
 }
 
@@ -104,9 +158,34 @@ impl Index<Fingerprint> for Tables {
         Ok(Self { design: record.design.clone(), families, probes })
     }
 
-    fn put(&self, batch: &mut Batch<'_>, sketch: &Fingerprint) -> Result<()> {
-        self.entries()
-            .try_for_each(|(table, family, keys)| batch.put(family, keys.encode(table.permute(*sketch)).as_ref(), &[]))
+    fn families(&self) -> Vec<FamilyId> {
+        self.families.iter().map(|&(family, _)| family).collect()
+    }
+
+    fn identity(&self, family: usize, key: &[u8]) -> Decoded<impl AsRef<[u8]>> {
+        let permuted = self.families[family].1.decode(key)?;
+        Ok(self.design.tables()[family].restore(permuted).to_be_bytes())
+    }
+
+    fn key(&self, family: usize, identity: &[u8]) -> Option<impl AsRef<[u8]>> {
+        let sketch = Fingerprint::from_be_bytes(identity.try_into().ok()?);
+        Some(self.families[family].1.encode(self.design.tables()[family].permute(sketch)))
+    }
+
+    fn put(&self, batch: &mut Batch<'_>, sketches: &[Fingerprint]) -> Result<()> {
+        if let [sketch] = sketches {
+            return self.entries().try_for_each(|(table, family, keys)| {
+                batch.put(family, keys.encode(table.permute(*sketch)).as_ref(), &[])
+            });
+        }
+        let mut permuted = Vec::with_capacity(sketches.len());
+        self.entries().try_for_each(|(table, family, keys)| {
+            permuted.clear();
+            permuted.extend(sketches.iter().map(|sketch| table.permute(*sketch)));
+            // In the order of the keys, neighbours are still in the processor's cache.
+            permuted.sort_unstable();
+            permuted.iter().try_for_each(|&value| batch.put(family, keys.encode(value).as_ref(), &[]))
+        })
     }
 
     fn delete(&self, batch: &mut Batch<'_>, sketch: &Fingerprint) -> Result<()> {
@@ -117,21 +196,24 @@ impl Index<Fingerprint> for Tables {
     fn near(
         &self,
         engine: &Engine,
-        sketch: &Fingerprint,
-        max_distance: u32,
-        way: Way,
+        ask: Ask<'_, Fingerprint>,
+        work: &mut Work,
         stats: &mut QueryStats,
     ) -> Result<Vec<(u32, Fingerprint)>> {
-        let mut near = Near { query: *sketch, max_distance, found: Vec::new() };
+        let Ask { sketch, max_distance, way } = ask;
+        let mut near = Near { query: *sketch, max_distance, work, found: Vec::new() };
         let Some(probes) = self.probes_unless_scan(engine, max_distance, way)? else {
             self.scan(engine, &mut near, stats)?;
-            near.found.sort_unstable();
-            return Ok(near.found);
+            return Ok(near.into_found());
         };
         let mut left = probes.radii().iter().flatten().count();
         for (i, ((table, family, keys), radius)) in self.entries().zip(probes.radii()).enumerate() {
             let Some(radius) = *radius else { continue };
-            if way == Way::Cheapest && self.is_crowded(engine, stats.candidates, stats.tables.len().max(1), left)? {
+            if near.work.is_cut() {
+                break;
+            }
+            let before = stats.tables.len().max(1);
+            if way == Way::Cheapest && self.is_crowded(engine, near.work, stats.candidates, before, left)? {
                 near.found.clear();
                 self.scan(engine, &mut near, stats)?;
                 break;
@@ -143,18 +225,66 @@ impl Index<Fingerprint> for Tables {
                 TableStats { table: i, prefix, radius: Some(radius), probes: 0, candidates: 0, verified: 0 };
             let mut cursor = engine.cursor(family)?;
             visit_prefixes(prefix, table.prefix_bits(), radius, &mut |prefix| {
-                counts.probes += 1;
-                engine.visit_keys(&mut cursor, keys.head(prefix).as_ref(), |key| {
-                    let candidate = keys.decode(key).map_err(|e| malformed(engine.path(), e))?;
-                    near.verify(table, permuted, candidate, &mut counts);
-                    Ok(true)
-                })
+                if near.work.is_cut() {
+                    return Ok(());
+                }
+                Self::probe(engine, &mut cursor, (table, keys), prefix, permuted, &mut near, &mut counts)
             })?;
             stats.add(counts);
         }
-        // A sketch that is near is usually found through more than one table.
-        near.found.sort_unstable();
-        near.found.dedup();
-        Ok(near.found)
+        Ok(near.into_found())
+    }
+
+    fn near_each(
+        &self,
+        engine: &Engine,
+        sketches: &[Fingerprint],
+        max_distance: u32,
+        work: &mut [Work],
+    ) -> Result<Vec<Vec<(u32, Fingerprint)>>> {
+        let probes = self.probes_unless_scan(engine, max_distance, Way::Cheapest)?;
+        let Some(probes) = probes.filter(|p| p.total().saturating_mul(sketches.len() as u64) <= MOST_PROBES) else {
+            return self.near_one_by_one(engine, sketches, max_distance, work);
+        };
+        let begun = work.to_vec();
+        let mut near: Vec<Near<'_>> = sketches
+            .iter()
+            .zip(&mut *work)
+            .map(|(&query, work)| Near { query, max_distance, work, found: Vec::new() })
+            .collect();
+        let mut candidates = vec![0; sketches.len()];
+        let mut asked = Vec::new();
+        for ((table, family, keys), radius) in self.entries().zip(probes.radii()) {
+            let Some(radius) = *radius else { continue };
+            asked.clear();
+            for (i, sketch) in sketches.iter().enumerate() {
+                let prefix = keys.prefix(table.permute(*sketch));
+                visit_prefixes(prefix, table.prefix_bits(), radius, &mut |prefix| {
+                    asked.push((prefix, i));
+                    Ok::<_, crate::Error>(())
+                })?;
+            }
+            // The cursor moves forward only, and a block that two queries need is read once.
+            asked.sort_unstable();
+            let mut cursor = engine.cursor(family)?;
+            for &(prefix, i) in &asked {
+                let near = &mut near[i];
+                if near.work.is_cut() || candidates[i] > CROWD {
+                    continue;
+                }
+                let permuted = table.permute(near.query);
+                let mut counts = TableStats { table: 0, prefix, radius: None, probes: 0, candidates: 0, verified: 0 };
+                Self::probe(engine, &mut cursor, (table, keys), prefix, permuted, near, &mut counts)?;
+                candidates[i] += counts.candidates;
+            }
+        }
+        let mut found: Vec<_> = near.into_iter().map(Near::into_found).collect();
+        for (i, _) in candidates.iter().enumerate().filter(|&(_, &candidates)| candidates > CROWD) {
+            // A crowd has ways of its own.
+            work[i] = begun[i];
+            let ask = Ask { sketch: &sketches[i], max_distance, way: Way::Cheapest };
+            found[i] = self.near(engine, ask, &mut work[i], &mut QueryStats::default())?;
+        }
+        Ok(found)
     }
 }

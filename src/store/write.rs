@@ -1,89 +1,114 @@
-//! Admitting, inserting and deleting.
+//! Inserting and deleting, and the batches that they write.
 //!
-//! 1. One writer at a time: the caller holds the write lock through each function here.
+//! 1. The caller holds a claim on the id, on the sketch and on the sketch that it replaces.
 //! 2. A document, its holder and the table entries of its sketch change in one batch, so a crash
-//!    leaves all of them or none.
-//! 3. A sketch is in the tables as long as a document holds it. It is put there with its first holder
-//!    and removed with its last, so a sketch with a million holders is one entry a table.
+//!    leaves all of them or none, and a reader finds the document in all tables or in none.
+//! 3. A sketch is in the tables as long as there is a holder of it. It is put there with its first holder
+//!    and removed with its last, so a sketch with a million holders is one entry a table. Who adds the
+//!    first and who removes the last have claims on the same sketch.
 
 use super::Shared;
-use super::results::{Admission, Match, QueryStats};
-use super::sketch::{Index, Sketch, Way};
+use super::claims::Held;
+use super::shared::Stored;
+use super::sketch::{Index, Sketch};
 use crate::Result;
+use crate::engine::Batch;
 use crate::format::keys;
 
-pub(super) fn insert<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S) -> Result<Option<S>> {
-    let old = store.document(id)?.map(|document| document.sketch);
-    if old.as_ref() != Some(sketch) {
-        let is_held = store.first_holder(sketch)?.is_some();
-        put(store, id, sketch, is_held, old.as_ref())?;
-    }
-    Ok(old)
+/// What a document is made of, beside its id.
+#[derive(Debug)]
+pub(super) struct Content<'a, S> {
+    pub(super) sketch: &'a S,
+    pub(super) payload: &'a [u8],
 }
 
-pub(super) fn check_and_insert<S: Sketch>(
-    store: &Shared<S>,
-    id: &[u8],
-    sketch: &S,
-    max_distance: u32,
-) -> Result<Admission> {
-    if let Some(nearest) = nearest(store, sketch, max_distance)? {
-        return Ok(Admission::Duplicate(nearest));
+// By hand: a derived one would ask it of the sketch, too.
+impl<S> Clone for Content<'_, S> {
+    fn clone(&self) -> Self {
+        *self
     }
-    let old = store.document(id)?.map(|document| document.sketch);
-    // Nothing near has a holder, so the sketch itself has none.
-    put(store, id, sketch, false, old.as_ref())?;
-    Ok(Admission::Admitted)
+}
+
+impl<S> Copy for Content<'_, S> {}
+
+pub(super) fn insert<S: Sketch>(store: &Shared<S>, id: &[u8], new: Content<'_, S>) -> Result<Option<S>> {
+    let (held, old) = store.claimed(id, Some((new.sketch, 0)))?;
+    let now = store.now();
+    let live = old.as_ref().filter(|old| !store.is_expired(old.time, now));
+    if live.is_none_or(|old| old.sketch != *new.sketch || old.payload != new.payload) {
+        replace(store, &held, id, new, old.as_ref(), now, store.is_held(new.sketch)?)?;
+    }
+    Ok(live.map(|old| old.sketch.clone()))
 }
 
 pub(super) fn delete<S: Sketch>(store: &Shared<S>, id: &[u8]) -> Result<Option<S>> {
-    let Some(document) = store.document(id)? else { return Ok(None) };
-    let mut batch = store.engine.batch();
-    batch.delete(store.documents, id)?;
-    release(store, &mut batch, id, &document.sketch)?;
-    batch.write()?;
-    Ok(Some(document.sketch))
+    let (held, old) = store.claimed(id, None)?;
+    let Some(old) = old else { return Ok(None) };
+    remove(store, &held, id, &old.sketch)?;
+    Ok(Some(old.sketch).filter(|_| !store.is_expired(old.time, store.now())))
 }
 
-/// Stores a document in place of the one that has its id, whose sketch is `old`. `is_held` tells
-/// whether a document has the sketch already.
-fn put<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S, is_held: bool, old: Option<&S>) -> Result<()> {
+/// Stores a document in place of the one that has its id. `is_held` tells whether its sketch is in the
+/// tables already.
+pub(super) fn replace<S: Sketch>(
+    store: &Shared<S>,
+    held: &Held<'_, S>,
+    id: &[u8],
+    new: Content<'_, S>,
+    old: Option<&Stored<S>>,
+    now: u64,
+    is_held: bool,
+) -> Result<()> {
     let mut batch = store.engine.batch();
-    let identity = sketch.identity();
     if !is_held {
-        store.index.put(&mut batch, sketch)?;
+        store.index.put(&mut batch, std::slice::from_ref(new.sketch))?;
     }
-    batch.put(store.holders, &keys::encode_holder(identity.as_ref(), id), &[])?;
-    batch.put(store.documents, id, &keys::encode_document(sketch.encode().as_ref(), store.clock.now_millis(), &[]))?;
-    let Some(old) = old.filter(|&old| old != sketch) else { return batch.write() };
-    release(store, &mut batch, id, old)?;
-    let _replacing = store.replacements.begin(sketch.clone());
+    put_holder(store, &mut batch, id, new.sketch, now)?;
+    put_value(store, &mut batch, id, new, now)?;
+    if let Some(old) = old.filter(|old| old.sketch != *new.sketch) {
+        release(store, &mut batch, id, &old.sketch)?;
+    }
+    held.changing();
+    batch.write()
+}
+
+pub(super) fn put_value<S: Sketch>(
+    store: &Shared<S>,
+    batch: &mut Batch<'_>,
+    id: &[u8],
+    new: Content<'_, S>,
+    now: u64,
+) -> Result<()> {
+    batch.put(store.documents, id, &keys::encode_document(new.sketch.encode().as_ref(), now, new.payload))
+}
+
+pub(super) fn put_holder<S: Sketch>(
+    store: &Shared<S>,
+    batch: &mut Batch<'_>,
+    id: &[u8],
+    sketch: &S,
+    stored_at_millis: u64,
+) -> Result<()> {
+    let time = store.settings.retention_millis.map(|_| stored_at_millis);
+    let key = keys::encode_holder(sketch.identity().as_ref(), id);
+    batch.put(store.holders, &key, keys::encode_holder_value(time).as_ref())
+}
+
+/// Removes a document.
+pub(super) fn remove<S: Sketch>(store: &Shared<S>, held: &Held<'_, S>, id: &[u8], sketch: &S) -> Result<()> {
+    let mut batch = store.engine.batch();
+    batch.delete(store.documents, id)?;
+    release(store, &mut batch, id, sketch)?;
+    held.changing();
     batch.write()
 }
 
 /// Takes a document out of the holders of its sketch, and the sketch out of the tables if it was the
 /// last.
-fn release<S: Sketch>(store: &Shared<S>, batch: &mut crate::engine::Batch<'_>, id: &[u8], sketch: &S) -> Result<()> {
+pub(super) fn release<S: Sketch>(store: &Shared<S>, batch: &mut Batch<'_>, id: &[u8], sketch: &S) -> Result<()> {
     batch.delete(store.holders, &keys::encode_holder(sketch.identity().as_ref(), id))?;
     if !store.has_other_holder(sketch, id)? {
         store.index.delete(batch, sketch)?;
     }
     Ok(())
-}
-
-/// The nearest document, and of equally near ones the one with the smallest id.
-fn nearest<S: Sketch>(store: &Shared<S>, sketch: &S, max_distance: u32) -> Result<Option<Match>> {
-    let mut best: Option<Match> = None;
-    for (distance, near) in
-        store.index.near(&store.engine, sketch, max_distance, Way::Cheapest, &mut QueryStats::default())?
-    {
-        if best.as_ref().is_some_and(|best| best.distance < distance) {
-            break;
-        }
-        if let Some(id) = store.first_holder(&near)? {
-            let found = Match { distance, id };
-            best = Some(best.map_or_else(|| found.clone(), |best| best.min(found.clone())));
-        }
-    }
-    Ok(best)
 }

@@ -12,6 +12,7 @@ use super::Shared;
 use super::query::query;
 use super::sketch::Way;
 use super::sketch::sealed::Sealed;
+use super::work::Limits;
 use crate::engine::malformed;
 use crate::format::families::Family;
 use crate::format::keys::{TableKeys, decode_holder};
@@ -58,7 +59,11 @@ pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Di
     let mut repeats = Repeats::default();
     // The documents' side is the truth, so it says what the tables must know.
     let mut scan = store.engine.scan(store.holders)?;
-    while let Some((key, _)) = scan.next()? {
+    let now = store.now();
+    while let Some((key, value)) = scan.next()? {
+        if store.is_expired_holder(value, now)? {
+            continue;
+        }
         decode_holder(key, Fingerprint::IDENTITY_BYTES).map_err(|e| malformed(store.engine.path(), e))?;
         let sketch =
             Fingerprint::decode(&key[..Fingerprint::IDENTITY_BYTES]).expect("the key is longer than an identity");
@@ -82,7 +87,7 @@ pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Di
     let asked: Vec<Fingerprint> = spread(&sample, CANDIDATE_QUERIES);
     let mut candidates = 0;
     for sketch in &asked {
-        candidates += query(store, sketch, design.max_distance(), Way::Probes)?.stats().candidates;
+        candidates += query(store, sketch, design.max_distance(), Way::Probes, Limits::default())?.stats().candidates;
     }
     let measured_candidates = bits::number(candidates) / bits::number(asked.len().max(1) as u64);
     let (documents, sketches) = (repeats.documents, repeats.sketches);

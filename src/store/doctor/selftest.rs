@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::super::Shared;
-use super::super::iter::decode;
 use super::super::query::query;
 use super::super::sketch::Way;
+use super::super::work::Limits;
 use crate::hash::checksum;
 use crate::{Fingerprint, Result};
 
@@ -61,7 +61,7 @@ pub(super) fn run(store: &Shared<Fingerprint>, sample: &[Fingerprint], max_dista
         for distance in 0..=max_distance {
             let sketch = flipped(*sketch, distance, i as u64);
             let mut answered = Sum::default();
-            for found in &query(store, &sketch, distance, Way::Probes)? {
+            for found in &query(store, &sketch, distance, Way::Probes, Limits::default())? {
                 answered.add(&found.id, found.distance);
             }
             asked.push(Asked { sketch, distance, answered, near: Sum::default() });
@@ -87,7 +87,7 @@ pub(super) fn run(store: &Shared<Fingerprint>, sample: &[Fingerprint], max_dista
 
 /// Counts what an answer lacks and what it has too much, one document after the other.
 fn compare(store: &Shared<Fingerprint>, asked: &Asked, result: &mut SelfTest) -> Result<()> {
-    let answer = query(store, &asked.sketch, asked.distance, Way::Probes)?;
+    let answer = query(store, &asked.sketch, asked.distance, Way::Probes, Limits::default())?;
     let mut answer: HashMap<Vec<u8>, u32> = answer.into_iter().map(|found| (found.id, found.distance)).collect();
     visit(store, |id, stored| {
         let distance = asked.sketch.distance(stored);
@@ -107,8 +107,12 @@ fn compare(store: &Shared<Fingerprint>, asked: &Asked, result: &mut SelfTest) ->
 /// Visits all documents.
 fn visit(store: &Shared<Fingerprint>, mut visit: impl FnMut(&[u8], Fingerprint)) -> Result<()> {
     let mut scan = store.engine.scan(store.documents)?;
+    let now = store.now();
     while let Some((id, value)) = scan.next()? {
-        visit(id, decode::<Fingerprint>(store.engine.path(), id, value)?.sketch);
+        let stored = store.decode(value)?;
+        if !store.is_expired(stored.time, now) {
+            visit(id, stored.sketch);
+        }
     }
     Ok(())
 }

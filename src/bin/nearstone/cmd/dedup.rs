@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use crate::args::Dedup;
 use crate::failure::{Outcome, Usage, is_broken_pipe};
+use crate::interrupt::Interrupted;
 use crate::output::{self, Output};
 use crate::pipeline::{self, Event};
 use crate::progress::Progress;
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
     let mut run = Run::new(args, &store, is_new, out, duplicates);
     let ended = pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |event| {
         let Event::Document(item) = event else { return run.idle() };
-        match item.map_err(Failure::Record).and_then(|item| run.take(&item)) {
+        match item.map_err(Failure::Record).and_then(|item| run.take(item)) {
             Err(Failure::Record(bad)) if args.input.skip_bad => {
                 run.counts.bad += 1;
                 progress.line(&format!("nearstone: {bad}"));
@@ -56,6 +57,12 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
         progress.documents(run.counts.documents());
         Ok(())
     });
+    let ended = match ended {
+        Ok(()) => run.settle(),
+        // What was read until then is dealt with.
+        Err(e) if e.is::<Interrupted>() => run.settle().and(Err(e)),
+        failed => failed,
+    };
     // However the run has ended, what it has stored is to last; and before an output appears.
     let flushed = store.flush();
     if let Err(e) = ended {

@@ -1,9 +1,10 @@
-//! One document after the other: kept, or a duplicate.
+//! Documents in their order: kept, or duplicates.
 
 use std::collections::HashSet;
 
+use anyhow::Context;
 use nearstone::input::{BadRecord, RawRecord};
-use nearstone::{Admission, Match, SimhashStore, feature_hash};
+use nearstone::{Admission, Fingerprint, Match, NewDocument, SimhashStore, feature_hash};
 use serde_json::Map;
 
 use super::groups::Groups;
@@ -55,9 +56,17 @@ pub(super) struct Run<'a> {
     kept_ids: Option<HashSet<u64>>,
     out: Output,
     duplicates: Option<Output>,
+    /// Documents that wait for their answers, in their order; no two of them have one id.
+    batch: Vec<Fingerprinted>,
+    batch_ids: HashSet<String>,
+    batch_bytes: usize,
     pub(super) counts: Counts,
     pub(super) groups: Groups,
 }
+
+/// A batch ends with the document that brings it to one of these.
+const BATCH_DOCUMENTS: usize = 256;
+const BATCH_BYTES: usize = 1 << 20;
 
 impl<'a> Run<'a> {
     pub(super) fn new(
@@ -68,40 +77,93 @@ impl<'a> Run<'a> {
         duplicates: Option<Output>,
     ) -> Self {
         let kept_ids = (!is_new).then(HashSet::new);
-        Self { args, store, kept_ids, out, duplicates, counts: Counts::default(), groups: Groups::default() }
+        Self {
+            args,
+            store,
+            kept_ids,
+            out,
+            duplicates,
+            batch: Vec::new(),
+            batch_ids: HashSet::new(),
+            batch_bytes: 0,
+            counts: Counts::default(),
+            groups: Groups::default(),
+        }
     }
 
-    /// Keeps a document, or reports it as a duplicate.
+    /// Keeps a document, or reports it as a duplicate, now or with the others of its batch.
     ///
     /// A document that an earlier run has stored under the same id is kept again, so that an interrupted
     /// run can be repeated. One whose id has come before in this run is a duplicate, or a bad record.
-    pub(super) fn take(&mut self, item: &Fingerprinted) -> Result<(), Failure> {
-        let Some(fingerprint) = item.fingerprint else {
-            self.write(&item.raw)?;
-            self.counts.without_features += 1;
-            return Ok(());
-        };
-        let id = item.id.as_bytes();
-        let known = self.store.get(id)?;
-        let is_of_this_run = self.kept_ids.as_ref().is_none_or(|ids| ids.contains(&feature_hash(&item.id)));
-        if let Some(known) = &known {
-            let is_near = known.sketch.distance(fingerprint) <= self.args.max_distance;
-            if is_of_this_run && !is_near {
-                let reason = format!("the id {:?} has come before in this run, with another text", item.id);
-                let remedy = "name another field with --id-field, or take --line-ids";
-                return Err(Failure::Record(item.raw.bad(reason, remedy)));
+    pub(super) fn take(&mut self, item: Fingerprinted) -> Result<(), Failure> {
+        if let Some(fingerprint) = item.fingerprint {
+            if self.batch_ids.contains(&item.id) {
+                self.settle()?;
             }
-            if is_near && !is_of_this_run {
-                self.counts.kept_again += 1;
-                return Ok(self.keep(item)?);
+            if let Some(known) = self.store.get(&item.id)? {
+                self.settle()?;
+                return self.take_known(&item, fingerprint, known.sketch);
+            }
+            self.batch_ids.insert(item.id.clone());
+        }
+        self.batch_bytes += item.raw.bytes.len();
+        self.batch.push(item);
+        if self.batch.len() >= BATCH_DOCUMENTS || self.batch_bytes >= BATCH_BYTES {
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Deals with a document whose id is stored.
+    fn take_known(
+        &mut self,
+        item: &Fingerprinted,
+        fingerprint: Fingerprint,
+        known: Fingerprint,
+    ) -> Result<(), Failure> {
+        let is_of_this_run = self.kept_ids.as_ref().is_none_or(|ids| ids.contains(&feature_hash(&item.id)));
+        let is_near = known.distance(fingerprint) <= self.args.max_distance;
+        if is_of_this_run && !is_near {
+            let reason = format!("the id {:?} has come before in this run, with another text", item.id);
+            let remedy = "name another field with --id-field, or take --line-ids";
+            return Err(Failure::Record(item.raw.bad(reason, remedy)));
+        }
+        if is_near && !is_of_this_run {
+            self.counts.kept_again += 1;
+            return Ok(self.keep(item)?);
+        }
+        let answer = self.store.check_and_insert(&item.id, &fingerprint, self.args.max_distance)?;
+        self.counts.replaced += u64::from(answer.is_admitted());
+        Ok(self.decide(item, &answer)?)
+    }
+
+    /// Admits the documents of the batch.
+    pub(super) fn settle(&mut self) -> anyhow::Result<()> {
+        let batch = std::mem::take(&mut self.batch);
+        self.batch_ids.clear();
+        self.batch_bytes = 0;
+        let documents: Vec<_> = batch
+            .iter()
+            .filter_map(|item| item.fingerprint.map(|fingerprint| NewDocument::new(&item.id, fingerprint)))
+            .collect();
+        let mut answers = self.store.check_and_insert_batch(&documents, self.args.max_distance)?.into_iter();
+        for item in &batch {
+            if item.fingerprint.is_none() {
+                self.write(&item.raw)?;
+                self.counts.without_features += 1;
+            } else {
+                let answer = answers.next().context("an answer for each document")?;
+                self.decide(item, &answer)?;
             }
         }
-        match self.store.check_and_insert(id, &fingerprint, self.args.max_distance)? {
-            Admission::Admitted => {
-                self.counts.replaced += u64::from(known.is_some());
-                Ok(self.keep(item)?)
-            }
-            Admission::Duplicate(of) => Ok(self.report(&item.id, &of)?),
+        Ok(())
+    }
+
+    fn decide(&mut self, item: &Fingerprinted, answer: &Admission) -> anyhow::Result<()> {
+        match answer {
+            Admission::Admitted => self.keep(item),
+            Admission::Duplicate(of) => self.report(&item.id, of),
+            Admission::Undecided => anyhow::bail!("the store gave no answer without having been given limits"),
         }
     }
 
@@ -138,8 +200,9 @@ impl<'a> Run<'a> {
         duplicates.object(row)
     }
 
-    /// Lets the reader of a pipe see what was written while nothing more comes.
+    /// Lets the reader of a pipe see what was kept while nothing more comes.
     pub(super) fn idle(&mut self) -> anyhow::Result<()> {
+        self.settle()?;
         self.out.idle()?;
         self.duplicates.as_mut().map_or(Ok(()), Output::idle)
     }

@@ -1,24 +1,36 @@
-//! The time at which documents are stored.
+//! The time at which documents are stored, and by which they expire.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The time of the system in milliseconds since 1970, kept from going back.
 #[derive(Debug, Default)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     latest_millis: AtomicU64,
+    /// Where it is not zero, the time stands still there until a test moves it.
+    #[cfg(test)]
+    set_millis: AtomicU64,
 }
 
 impl Clock {
-    pub(super) fn now_millis(&self) -> u64 {
+    pub(crate) fn now_millis(&self) -> u64 {
+        #[cfg(test)]
+        if let set @ 1.. = self.set_millis.load(Ordering::Relaxed) {
+            return set;
+        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let now = u64::try_from(now).unwrap_or(u64::MAX);
         self.latest_millis.fetch_max(now, Ordering::Relaxed).max(now)
     }
+
+    #[cfg(test)]
+    pub(crate) fn set(&self, millis: u64) {
+        self.set_millis.store(millis, Ordering::Relaxed);
+    }
 }
 
 /// The time of a number of milliseconds since 1970; one that the system cannot hold is its latest.
-pub(super) fn time_of(millis: u64) -> SystemTime {
+pub(crate) fn time_of(millis: u64) -> SystemTime {
     UNIX_EPOCH.checked_add(Duration::from_millis(millis)).unwrap_or(UNIX_EPOCH)
 }
 

@@ -1,0 +1,128 @@
+//! Storing what is near nothing stored: one document at a time, or many.
+//!
+//! The invariants of [`claims`](super::claims) make the look and the write one step; those of
+//! [`write`](super::write) hold for the writes.
+
+use std::collections::HashSet;
+
+use super::Shared;
+use super::claims::Claim;
+use super::query::nearest;
+use super::results::{Admission, Match, NewDocument, QueryStats};
+use super::sketch::{Ask, Index, Sketch, Way};
+use super::work::{Limits, Work};
+use super::write::{Content, put_holder, put_value, replace};
+use crate::Result;
+use crate::hash::checksum;
+
+pub(super) fn check_and_insert<S: Sketch>(
+    store: &Shared<S>,
+    id: &[u8],
+    new: Content<'_, S>,
+    max_distance: u32,
+    limits: Limits,
+) -> Result<Admission> {
+    let (held, old) = store.claimed(id, Some((new.sketch, max_distance)))?;
+    let now = store.now();
+    let mut work = Work::new(limits);
+    let ask = Ask { sketch: new.sketch, max_distance, way: Way::Cheapest };
+    let near = store.index.near(&store.engine, ask, &mut work, &mut QueryStats::default())?;
+    match nearest(store, &near, now, &mut work)? {
+        Some(nearest) => Ok(Admission::Duplicate(nearest)),
+        None if work.is_cut() => Ok(Admission::Undecided),
+        None => {
+            // What has expired may hold the sketch still.
+            let is_held = near.first().is_some_and(|(distance, _)| *distance == 0) && store.is_held(new.sketch)?;
+            replace(store, &held, id, new, old.as_ref(), now, is_held)?;
+            Ok(Admission::Admitted)
+        }
+    }
+}
+
+/// So many documents are claimed, looked for and written together: enough to share what they have in common,
+/// few enough that others do not wait long.
+const TOGETHER: usize = 256;
+
+/// Admits documents as if one call after the other brought them, in their order.
+pub(super) fn check_and_insert_batch<S: Sketch>(
+    store: &Shared<S>,
+    documents: &[NewDocument<'_, S>],
+    max_distance: u32,
+    limits: Limits,
+) -> Result<Vec<Admission>> {
+    let mut answers = Vec::with_capacity(documents.len());
+    while let Some(first) = documents.get(answers.len()) {
+        let rest = &documents[answers.len()..];
+        let begun = answers.len();
+        admit_together(store, &rest[..rest.len().min(TOGETHER)], max_distance, limits, &mut answers)?;
+        if answers.len() == begun {
+            // The first one replaces a document.
+            answers.push(check_and_insert(store, first.id, first.content(), max_distance, limits)?);
+        }
+    }
+    Ok(answers)
+}
+
+/// Admits documents up to the first that would replace another one, and adds the answers.
+fn admit_together<S: Sketch>(
+    store: &Shared<S>,
+    documents: &[NewDocument<'_, S>],
+    max_distance: u32,
+    limits: Limits,
+    answers: &mut Vec<Admission>,
+) -> Result<()> {
+    let ids = Claim::on(documents.iter().map(|document| checksum(document.id)));
+    let held =
+        store.claims.hold(documents.iter().fold(ids, |claim, document| claim.and(&document.sketch, max_distance)));
+    let now = store.now();
+    let sketches: Vec<S> = documents.iter().map(|document| document.sketch.clone()).collect();
+    let mut work = vec![Work::new(limits); documents.len()];
+    let near = store.index.near_each(&store.engine, &sketches, max_distance, &mut work)?;
+    let is_stored = store.engine.contain(store.documents, documents.iter().map(|document| document.id))?;
+    let mut ids = HashSet::new();
+    let mut admitted: Vec<usize> = Vec::new();
+    for (i, document) in documents.iter().enumerate() {
+        let stored = nearest(store, &near[i], now, &mut work[i])?;
+        let before = nearest_of(documents, &admitted, document, max_distance);
+        answers.push(match [stored, before].into_iter().flatten().min() {
+            Some(nearest) => Admission::Duplicate(nearest),
+            None if work[i].is_cut() => Admission::Undecided,
+            None if is_stored[i] || !ids.insert(document.id) => break,
+            None => {
+                admitted.push(i);
+                Admission::Admitted
+            }
+        });
+    }
+    if admitted.is_empty() {
+        return Ok(());
+    }
+    // Family by family, each in the order of its keys.
+    let mut batch = store.engine.batch();
+    admitted.sort_unstable_by_key(|&i| (&sketches[i], documents[i].id));
+    let new: Vec<S> = admitted.iter().map(|&i| sketches[i].clone()).collect();
+    store.index.put(&mut batch, &new)?;
+    for &i in &admitted {
+        put_holder(store, &mut batch, documents[i].id, &sketches[i], now)?;
+    }
+    admitted.sort_unstable_by_key(|&i| documents[i].id);
+    for &i in &admitted {
+        put_value(store, &mut batch, documents[i].id, documents[i].content(), now)?;
+    }
+    held.changing();
+    batch.write()
+}
+
+/// The nearest of the documents that were admitted together with this one, before it.
+fn nearest_of<S: Sketch>(
+    documents: &[NewDocument<'_, S>],
+    admitted: &[usize],
+    document: &NewDocument<'_, S>,
+    max_distance: u32,
+) -> Option<Match> {
+    let near = admitted.iter().filter_map(|&i| {
+        let distance = documents[i].sketch.distance_to(&document.sketch);
+        (distance <= max_distance).then_some((distance, documents[i].id))
+    });
+    near.min().map(|(distance, id)| Match { distance, id: id.to_owned() })
+}
