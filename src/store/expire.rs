@@ -21,7 +21,7 @@ pub(super) fn expire<S: Sketch>(store: &Shared<S>) -> Result<u64> {
     let now = store.now();
     let mut documents = store.engine.scan(store.documents)?;
     while let Some((id, value)) = documents.next()? {
-        if store.is_expired(store.decode(value)?.stored_at_millis, now) {
+        if store.is_expired(store.decode(value)?.time, now) {
             removed += u64::from(expire_document(store, id, now)?);
         }
     }
