@@ -66,7 +66,6 @@ pub(super) fn repair<S: Sketch>(
 /// Writes the holders and table entries of all documents.
 fn fill<S: Sketch>(store: &Shared<S>, reporter: &mut Reporter<impl FnMut(Progress) -> ControlFlow<()>>) -> Result<u64> {
     reporter.phase("writing tables and holders")?;
-    let now = store.now();
     let mut documents = 0;
     let mut scan = store.engine.scan(store.documents)?;
     let mut together: Vec<(S, Vec<u8>, u64)> = Vec::with_capacity(TOGETHER);
@@ -74,10 +73,9 @@ fn fill<S: Sketch>(store: &Shared<S>, reporter: &mut Reporter<impl FnMut(Progres
         let next = scan.next()?;
         let is_end = next.is_none();
         if let Some((id, value)) = next {
+            // What has expired too: to drop it is not the business of a repair.
             let stored = store.decode(value)?;
-            if !store.is_expired(stored.time, now) {
-                together.push((stored.sketch, id.to_owned(), stored.time));
-            }
+            together.push((stored.sketch, id.to_owned(), stored.time));
         }
         if together.len() == TOGETHER || is_end {
             together.sort_unstable();

@@ -1,5 +1,8 @@
 //! Exactness by probes wherever they are possible: small stores would read a table from end to end instead.
 
+mod model;
+mod retention;
+
 use super::query::query;
 use super::sketch::Way;
 use super::work::Limits;

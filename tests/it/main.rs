@@ -2,6 +2,7 @@
 
 mod cli;
 mod common;
+mod copies;
 mod corruption;
 mod crash;
 mod designs;
@@ -12,3 +13,4 @@ mod lifecycle;
 mod real_data;
 mod refusals;
 mod threads;
+mod work;

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use nearstone::{Admission, Fingerprint, TableDesign};
+use nearstone::{Admission, Fingerprint, NewDocument, TableDesign};
 
 use crate::common::{Random, Scratch};
 
@@ -140,6 +140,129 @@ fn readers_see_what_was_acknowledged() {
                     if count == 4000 {
                         return;
                     }
+                }
+            });
+        }
+    });
+}
+
+/// 10^5 groups of 8 near-duplicates of each other, brought by 64 threads, 8 of them the same groups at the
+/// same pace: of each group one is admitted, and the others learn its id and its distance.
+#[test]
+fn of_each_of_many_groups_exactly_one_is_admitted() {
+    const GROUPS: u64 = 100_000;
+    const TEAMS: u64 = 8;
+    const MEMBERS: u64 = 8;
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    // Two bits at most between members, another one for each group.
+    let sketch = |group: u64, member: u64| Random(group).next() ^ 1 << ((group * 7 + member * 5) % 64);
+    let id = |group: u64, member: u64| (group * MEMBERS + member).to_be_bytes();
+    let admitted: Vec<AtomicU64> = (0..GROUPS).map(|_| AtomicU64::new(0)).collect();
+    let told: Vec<AtomicU64> = (0..GROUPS).map(|_| AtomicU64::new(0)).collect();
+    std::thread::scope(|scope| {
+        for (team, member) in (0..TEAMS).flat_map(|team| (0..MEMBERS).map(move |member| (team, member))) {
+            let (store, admitted, told) = (store.clone(), &admitted, &told);
+            scope.spawn(move || {
+                for group in (team..GROUPS).step_by(usize::try_from(TEAMS).unwrap()) {
+                    let own = sketch(group, member);
+                    let place = usize::try_from(group).unwrap();
+                    match store.check_and_insert(id(group, member), &Fingerprint::new(own), 3).unwrap() {
+                        Admission::Admitted => {
+                            // One more than the number of the member, so that a second one would be seen.
+                            admitted[place].fetch_add(member + 1, Ordering::Relaxed);
+                            told[place].fetch_add(1 << 32, Ordering::Relaxed);
+                        }
+                        Admission::Duplicate(of) => {
+                            let other = u64::from_be_bytes(of.id.try_into().unwrap());
+                            assert_eq!(other / MEMBERS, group);
+                            assert_eq!(of.distance, (own ^ sketch(group, other % MEMBERS)).count_ones());
+                            told[place].fetch_add(other % MEMBERS + 1, Ordering::Relaxed);
+                        }
+                        Admission::Undecided => panic!("there are no limits"),
+                    }
+                }
+            });
+        }
+    });
+    for (admitted, told) in admitted.iter().zip(&told) {
+        let (winner, told) = (admitted.load(Ordering::Relaxed), told.load(Ordering::Relaxed));
+        assert_eq!(told >> 32, 1, "as many were admitted");
+        assert_eq!(told & 0xffff_ffff, winner * (MEMBERS - 1), "the others were told of another one");
+    }
+    let found = store.verify(|_| std::ops::ControlFlow::Continue(())).unwrap();
+    assert!(found.is_sound() && found.documents == GROUPS, "{found:?}");
+}
+
+/// The same by batches, half of them, in which the groups lie in different orders.
+#[test]
+fn of_each_group_one_is_admitted_by_batches_too() {
+    const GROUPS: u64 = 2_000;
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::choose(6, 3).unwrap());
+    let admitted = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..8u64 {
+            let (store, admitted) = (store.clone(), &admitted);
+            scope.spawn(move || {
+                let mut random = Random(thread);
+                let mut groups: Vec<u64> = (0..GROUPS).collect();
+                for i in (1..groups.len()).rev() {
+                    groups.swap(i, usize::try_from(random.below(i as u64 + 1)).unwrap());
+                }
+                let member =
+                    |group: u64| (Random(group).next() ^ 1 << (thread * 7), (group * 8 + thread).to_be_bytes());
+                let mut count = 0;
+                for groups in groups.chunks(100) {
+                    if thread % 2 == 0 {
+                        let members: Vec<_> = groups.iter().map(|&group| member(group)).collect();
+                        let documents: Vec<_> = members
+                            .iter()
+                            .map(|(sketch, id)| NewDocument::new(id, Fingerprint::new(*sketch)))
+                            .collect();
+                        let answers = store.check_and_insert_batch(&documents, 2).unwrap();
+                        count += answers.iter().filter(|answer| answer.is_admitted()).count();
+                    } else {
+                        for &group in groups {
+                            let (sketch, id) = member(group);
+                            let answer = store.check_and_insert(id, &Fingerprint::new(sketch), 2).unwrap();
+                            count += usize::from(answer.is_admitted());
+                        }
+                    }
+                }
+                admitted.fetch_add(count as u64, Ordering::Relaxed);
+            });
+        }
+    });
+    assert_eq!(admitted.into_inner(), GROUPS);
+    assert_eq!(store.iter().unwrap().count() as u64, GROUPS);
+}
+
+/// Queries see one moment: of documents that are stored one after the other, near the same place, never a
+/// later one without the earlier ones.
+#[test]
+fn a_query_sees_no_later_document_without_the_earlier_ones() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::choose(6, 3).unwrap());
+    // Found through different tables.
+    let sketch = |n: u64| Fingerprint::new(1 << (n * 11 % 64));
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..400 {
+                (0..5u64).for_each(|n| drop(store.insert(n.to_be_bytes(), &sketch(n)).unwrap()));
+                (0..5u64).rev().for_each(|n| drop(store.delete(n.to_be_bytes()).unwrap()));
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let found = store.query(&Fingerprint::new(0), 3).unwrap();
+                    let mut seen: Vec<u64> =
+                        found.iter().map(|m| u64::from_be_bytes(m.id.as_slice().try_into().unwrap())).collect();
+                    seen.sort_unstable();
+                    assert!(seen.iter().copied().eq(0..seen.len() as u64), "{seen:?}");
                 }
             });
         }

@@ -4,6 +4,7 @@ mod input;
 mod values;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use nearstone::{Fingerprint, TableDesign};
@@ -48,6 +49,14 @@ pub(crate) enum Command {
     Plan(Plan),
     /// Examine the data of a store, and test its answers against a full scan.
     Doctor(Doctor),
+    /// Copy a store as it is now, for other processes to read or as a backup.
+    Checkpoint(Checkpoint),
+    /// Compare all tables, holders and documents of a store.
+    Verify(Verify),
+    /// Build the tables and holders of a store anew from its documents.
+    Repair(Repair),
+    /// Remove the documents of a store that have expired.
+    Expire(Expire),
     /// Print a completion script for a shell.
     #[command(hide = true)]
     Completions { shell: clap_complete::Shell },
@@ -131,6 +140,9 @@ pub(crate) struct Create {
     /// How many documents are expected, for --design auto; K, M and G are thousands, millions, billions
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) documents: Option<u64>,
+    /// Let documents expire so long after they were stored, such as 30days or 12h [default: never]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) retention: Option<Duration>,
     #[command(flatten)]
     pub(crate) analysis: Analysis,
 }
@@ -265,6 +277,58 @@ pub(crate) struct Delete {
     /// The ids of the documents
     #[arg(required = true)]
     pub(crate) ids: Vec<String>,
+}
+
+/// Copy a store as it is now, for other processes to read or as a backup.
+///
+/// Data files are shared with the copy where the file system can, so it takes little time and space. The
+/// store must not be in use: a process that has it open makes checkpoints itself (Store::checkpoint).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  nearstone checkpoint seen seen-2026-11-30")]
+pub(crate) struct Checkpoint {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// The copy, a directory that does not exist
+    pub(crate) copy: PathBuf,
+}
+
+/// Compare all tables, holders and documents of a store.
+///
+/// Reads everything once and changes nothing. Exit code 1 if something is missing, or there that should not
+/// be; `repair` mends it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Verify {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Build the tables and holders of a store anew from its documents.
+///
+/// For a store that `verify` finds fault with, or that does not open because a table was damaged or lost.
+/// Documents are not changed; where they are damaged nothing is. A repair that was interrupted must be
+/// repeated.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Repair {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Remove the documents of a store that have expired.
+///
+/// They are in no answer anyway; this takes their space back now instead of bit by bit.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Expire {
+    /// The store, created with --retention
+    pub(crate) store: PathBuf,
 }
 
 /// Show the size of a store.

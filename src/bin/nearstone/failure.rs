@@ -53,6 +53,7 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
             ErrorKind::Locked => LOCKED,
             ErrorKind::Corrupt | ErrorKind::Mismatch => UNFIT,
             ErrorKind::Invalid => USAGE,
+            ErrorKind::Stopped => INTERRUPTED,
             _ => FAILED,
         },
         None => FAILED,

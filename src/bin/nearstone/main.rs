@@ -29,6 +29,10 @@ fn main() -> ExitCode {
         Command::Stats(args) => cmd::stats::run(&args),
         Command::Plan(args) => cmd::plan::run(&args),
         Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Checkpoint(args) => cmd::checkpoint::run(&args),
+        Command::Verify(args) => cmd::verify::run(&args),
+        Command::Repair(args) => cmd::repair::run(&args),
+        Command::Expire(args) => cmd::expire::run(&args),
         Command::Completions { shell } => cmd::shell::completions(shell),
         Command::Man => cmd::shell::man(),
     };

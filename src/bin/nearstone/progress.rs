@@ -1,6 +1,7 @@
 //! Progress on a terminal, and figures for people.
 
 use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nearstone::input::Inputs;
 
-use crate::prose;
+use crate::{interrupt, prose};
 
 /// A bar of the bytes read, or of the documents done where the size of the input is not known. It is
 /// drawn on the standard error if that is a terminal.
@@ -52,6 +53,34 @@ impl Progress {
     /// Prints a line of prose without tearing the bar.
     pub(crate) fn line(&self, text: &str) {
         self.bar.suspend(|| prose::line(text));
+    }
+
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The phases of a long operation on a store.
+pub(crate) struct Steps {
+    bar: ProgressBar,
+}
+
+impl Steps {
+    pub(crate) fn new(quiet: bool) -> Self {
+        let is_hidden = quiet || !std::io::stderr().is_terminal();
+        let target = if is_hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let style = "{bar:30} {human_pos}/{human_len} entries  {msg}  {elapsed}, {eta} left";
+        bar.set_style(ProgressStyle::with_template(style).expect("the template is a constant"));
+        Self { bar }
+    }
+
+    /// Shows how far it is, and stops it once the program was asked to end.
+    pub(crate) fn show(&self, progress: nearstone::Progress) -> ControlFlow<()> {
+        self.bar.set_message(progress.phase);
+        self.bar.set_length(progress.total.max(progress.done));
+        self.bar.set_position(progress.done);
+        if interrupt::check().is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     pub(crate) fn finish(&self) {

@@ -7,7 +7,11 @@ use crate::failure::Outcome;
 use crate::prose::say;
 
 pub(crate) fn run(args: &Create) -> anyhow::Result<Outcome> {
-    let store = SimhashStore::create(&args.store, &args.design()?, &args.analysis.options())?;
+    let mut options = args.analysis.options();
+    if let Some(retention) = args.retention {
+        options = options.retention(retention);
+    }
+    let store = SimhashStore::create(&args.store, &args.design()?, &options)?;
     say!("created {}: {}", store.path().display(), store.design());
     Ok(Outcome::Done)
 }

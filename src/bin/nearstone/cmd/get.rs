@@ -21,6 +21,9 @@ pub(crate) fn run(args: &Get) -> anyhow::Result<Outcome> {
     output::put_id(&mut object, "id", &document.id);
     object.insert("fingerprint".to_owned(), document.sketch.to_string().into());
     object.insert("stored_at_millis".to_owned(), u64::try_from(millis).unwrap_or(u64::MAX).into());
+    if !document.payload.is_empty() {
+        output::put_id(&mut object, "payload", &document.payload);
+    }
     let mut out = Output::stdout();
     out.object(object)?;
     out.finish()?;

@@ -1,0 +1,12 @@
+//! `nearstone checkpoint`
+
+use nearstone::{Options, SimhashStore};
+
+use crate::args::Checkpoint;
+use crate::failure::Outcome;
+
+pub(crate) fn run(args: &Checkpoint) -> anyhow::Result<Outcome> {
+    let store = SimhashStore::open(&args.store, &Options::new().sketches_only())?;
+    store.checkpoint(&args.copy)?;
+    Ok(Outcome::Done)
+}

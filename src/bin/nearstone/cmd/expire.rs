@@ -1,0 +1,20 @@
+//! `nearstone expire`
+
+use nearstone::{Options, SimhashStore};
+
+use crate::args::Expire;
+use crate::failure::{Outcome, Usage};
+use crate::progress::thousands;
+use crate::prose::say;
+
+pub(crate) fn run(args: &Expire) -> anyhow::Result<Outcome> {
+    let store = SimhashStore::open(&args.store, &Options::new().sketches_only())?;
+    if store.retention().is_none() {
+        let why = "documents of this store never expire: create one with --retention for those that should";
+        return Err(Usage(why.to_owned()).into());
+    }
+    let removed = store.expire()?;
+    store.flush()?;
+    say!("removed {} documents that had expired", thousands(removed));
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,16 @@
+//! `nearstone repair`
+
+use nearstone::{Options, SimhashStore};
+
+use crate::args::Repair;
+use crate::failure::Outcome;
+use crate::progress::{Steps, thousands};
+use crate::prose::say;
+
+pub(crate) fn run(args: &Repair) -> anyhow::Result<Outcome> {
+    let steps = Steps::new(args.quiet);
+    let repaired = SimhashStore::repair(&args.store, &Options::new(), |progress| steps.show(progress));
+    steps.finish();
+    say!("made tables and holders anew from {} documents", thousands(repaired?.documents));
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,283 @@
+//! Random sequences of every operation, against a map in memory.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{flipped, value};
+use crate::{Admission, Fingerprint, Limits, Match, NewDocument, Options, SimhashStore, TableDesign};
+
+/// Sequences in each of the two tests.
+const SEQUENCES: u64 = 5_000;
+const OPERATIONS: u64 = 20;
+const RETENTION: Duration = Duration::from_secs(60 * 60);
+
+/// A document as the model knows it.
+#[derive(Clone, Debug, PartialEq)]
+struct Known {
+    sketch: u64,
+    time: u64,
+    payload: Vec<u8>,
+}
+
+struct Model {
+    dir: tempfile::TempDir,
+    store: Option<SimhashStore>,
+    documents: BTreeMap<Vec<u8>, Known>,
+    retention: Option<u64>,
+    now: u64,
+    random: u64,
+    checkpoints: u32,
+    /// What each sequence has done, for the message of a failure.
+    log: Vec<String>,
+}
+
+impl Model {
+    fn new(retention: Option<Duration>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut model = Self {
+            dir,
+            store: None,
+            documents: BTreeMap::new(),
+            retention: retention.map(|r| u64::try_from(r.as_millis()).unwrap()),
+            // Later than any clock: what compactions drop before a test has set the time has not expired by it.
+            now: 4_000_000_000_000,
+            random: 1,
+            checkpoints: 0,
+            log: vec![],
+        };
+        let created = SimhashStore::create(model.path(), &TableDesign::default(), &model.options()).unwrap();
+        drop(created);
+        model.open();
+        model
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("store")
+    }
+
+    fn options(&self) -> Options {
+        let options = Options::new().cache_bytes(4 << 20).write_buffer_bytes(4 << 20);
+        self.retention.map_or(options.clone(), |millis| options.retention(Duration::from_millis(millis)))
+    }
+
+    fn open(&mut self) {
+        self.store = None;
+        self.store = Some(SimhashStore::open(self.path(), &self.options()).unwrap());
+        self.set_time();
+    }
+
+    fn set_time(&self) {
+        self.store().shared.clock.set(self.now);
+    }
+
+    fn store(&self) -> &SimhashStore {
+        self.store.as_ref().expect("it is open")
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.random += 1;
+        value(self.random) % bound
+    }
+
+    fn live(&self, id: &[u8]) -> Option<&Known> {
+        let is_live = |known: &&Known| self.retention.is_none_or(|retention| known.time + retention > self.now);
+        self.documents.get(id).filter(is_live)
+    }
+
+    /// The live documents of the sequence within a distance, by distance and id. Those of other sequences
+    /// lie far away.
+    fn near(&self, sequence: u64, sketch: u64, max_distance: u32) -> Vec<(u32, Vec<u8>)> {
+        let ids = (0..IDS).map(|n| id(sequence, n));
+        let distance = |id: &Vec<u8>| self.live(id).map(|known| (known.sketch ^ sketch).count_ones());
+        let near = ids.filter_map(|id| distance(&id).filter(|&d| d <= max_distance).map(|d| (d, id)));
+        let mut near: Vec<_> = near.collect();
+        near.sort();
+        near
+    }
+
+    /// What an admission must answer; stores the document where it is admitted.
+    fn admit(&mut self, sequence: u64, id: &[u8], sketch: u64, payload: &[u8], max_distance: u32) -> Admission {
+        match self.near(sequence, sketch, max_distance).into_iter().next() {
+            Some((distance, id)) => Admission::Duplicate(Match { distance, id }),
+            None => {
+                self.put(id, sketch, payload);
+                Admission::Admitted
+            }
+        }
+    }
+
+    fn put(&mut self, id: &[u8], sketch: u64, payload: &[u8]) {
+        self.documents.insert(id.to_owned(), Known { sketch, time: self.now, payload: payload.to_owned() });
+    }
+
+    fn sketch(&mut self, sequence: u64) -> u64 {
+        let (centre, flips, seed) = (self.below(2), self.below(7), self.below(4));
+        flipped(value(sequence * 2 + centre + 1_000_000), u32::try_from(flips).unwrap(), seed)
+    }
+
+    fn payload(&mut self) -> Vec<u8> {
+        let length = self.below(4);
+        vec![7; usize::try_from(length.saturating_sub(1)).unwrap()]
+    }
+
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
+    fn step(&mut self, sequence: u64) {
+        let n = self.below(IDS);
+        let id = id(sequence, n);
+        let sketch = self.sketch(sequence);
+        let print = Fingerprint::new(sketch);
+        let payload = self.payload();
+        let distance = u32::try_from(self.below(8)).unwrap();
+        let choice = self.below(10_000);
+        self.log.push(format!("{choice} {n} {sketch:016x} {distance} {payload:?} {}", self.now));
+        match choice {
+            0..2000 => {
+                let old = self.live(&id).cloned();
+                let answer = self.store().insert_with(&id, &print, &payload).unwrap();
+                assert_eq!(answer, old.as_ref().map(|old| Fingerprint::new(old.sketch)));
+                if old.is_none_or(|old| old.sketch != sketch || old.payload != payload) {
+                    self.put(&id, sketch, &payload);
+                }
+            }
+            2000..4000 => {
+                let answer = self.store().check_and_insert_with(&id, &print, &payload, distance).unwrap();
+                assert_eq!(answer, self.admit(sequence, &id, sketch, &payload, distance));
+            }
+            4000..5000 => {
+                let count = self.below(10) + 1;
+                let batch: Vec<_> = (0..count)
+                    .map(|_| (self::id(sequence, self.below(IDS)), self.sketch(sequence), self.payload()))
+                    .collect();
+                let documents: Vec<_> = batch
+                    .iter()
+                    .map(|(id, sketch, payload)| NewDocument::new(id, Fingerprint::new(*sketch)).payload(payload))
+                    .collect();
+                let answers = self.store().check_and_insert_batch(&documents, distance).unwrap();
+                let one_by_one: Vec<_> = batch
+                    .iter()
+                    .map(|(id, sketch, payload)| self.admit(sequence, id, *sketch, payload, distance))
+                    .collect();
+                assert_eq!(answers, one_by_one);
+            }
+            5000..6000 => {
+                let old = self.live(&id).map(|old| Fingerprint::new(old.sketch));
+                assert_eq!(self.store().delete(&id).unwrap(), old);
+                self.documents.remove(&id);
+            }
+            6000..8000 => {
+                let answer = self.store().query(&print, distance).unwrap();
+                let near = self.near(sequence, sketch, distance);
+                let found: Vec<_> = answer.iter().map(|m| (m.distance, m.id.clone())).collect();
+                assert_eq!(found, near);
+                let most = usize::try_from(self.below(4)).unwrap();
+                let first = self.store().with_limits(Limits::new().max_matches(most)).query(&print, distance).unwrap();
+                assert_eq!(first.is_truncated(), near.len() > most);
+                assert_eq!(first.as_slice(), &answer.as_slice()[..most.min(near.len())]);
+            }
+            8000..9000 => self.assert_stored(&id),
+            9000..9600 => {
+                let ids: Vec<Vec<u8>> = (0..IDS).map(|n| self::id(sequence, n)).collect();
+                ids.iter().for_each(|id| self.assert_stored(id));
+            }
+            9600..9880 => {
+                self.now += self.below(40 * 60 * 1000);
+                self.set_time();
+            }
+            9880..9920 => {
+                self.store().expire().unwrap();
+            }
+            9920..9950 => self.store().flush().unwrap(),
+            9950..9960 => self.store().compact().unwrap(),
+            9960..9980 => self.open(),
+            9980..9985 => {
+                self.checkpoints += 1;
+                let path = self.dir.path().join(format!("copy{}", self.checkpoints));
+                self.store().checkpoint(&path).unwrap();
+                let copy = SimhashStore::open_read_only(&path, &self.options()).unwrap();
+                copy.shared.clock.set(self.now);
+                self.assert_all(&copy);
+                drop(copy);
+                std::fs::remove_dir_all(path).unwrap();
+            }
+            9985..9990 => {
+                let kept = self.on_disk();
+                self.store = None;
+                let repaired =
+                    SimhashStore::repair(self.path(), &self.options(), |_| ControlFlow::Continue(())).unwrap();
+                // A compaction may have dropped some that have expired since they were counted.
+                let live = self.documents.keys().filter(|id| self.live(id).is_some()).count() as u64;
+                assert!((live..=kept).contains(&repaired.documents), "{repaired:?} of {live} to {kept}");
+                self.open();
+            }
+            _ => self.assert_all(self.store()),
+        }
+    }
+
+    /// How many documents are on disk, expired ones too.
+    fn on_disk(&self) -> u64 {
+        let shared = &self.store().shared;
+        let mut scan = shared.engine.scan(shared.documents).unwrap();
+        let mut count = 0;
+        while scan.next().unwrap().is_some() {
+            count += 1;
+        }
+        count
+    }
+
+    fn assert_stored(&self, id: &[u8]) {
+        let stored = self.store().get(id).unwrap();
+        let stored = stored.map(|document| Known {
+            sketch: document.sketch.bits(),
+            time: u64::try_from(document.stored_at.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()).unwrap(),
+            payload: document.payload,
+        });
+        assert_eq!(stored.as_ref(), self.live(id));
+    }
+
+    /// Every document is there, nothing else is, and the families agree.
+    fn assert_all(&self, store: &SimhashStore) {
+        let stored = store.iter().unwrap().map(|document| document.unwrap());
+        let stored: Vec<_> = stored.map(|document| (document.id, document.sketch.bits(), document.payload)).collect();
+        let live = self.documents.iter().filter(|(id, _)| self.live(id).is_some());
+        let live: Vec<_> = live.map(|(id, known)| (id.clone(), known.sketch, known.payload.clone())).collect();
+        assert_eq!(stored, live);
+        let found = store.verify(|_| ControlFlow::Continue(())).unwrap();
+        assert!(found.is_sound(), "{found:?}");
+        assert_eq!(found.documents, live.len() as u64);
+    }
+}
+
+const IDS: u64 = 6;
+
+fn id(sequence: u64, n: u64) -> Vec<u8> {
+    format!("{sequence}/{n}").into_bytes()
+}
+
+fn run(retention: Option<Duration>) {
+    let mut model = Model::new(retention);
+    for sequence in 0..SEQUENCES {
+        model.log.clear();
+        for _ in 0..OPERATIONS {
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| model.step(sequence)));
+            if let Err(panic) = outcome {
+                eprintln!("sequence {sequence}:\n{}", model.log.join("\n"));
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+    model.assert_all(model.store());
+    model.open();
+    model.assert_all(model.store());
+}
+
+#[test]
+fn sequences_of_all_operations_do_what_a_map_does() {
+    run(None);
+}
+
+#[test]
+fn sequences_with_a_retention_do_what_a_map_does() {
+    run(Some(RETENTION));
+}

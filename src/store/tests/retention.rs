@@ -1,0 +1,186 @@
+//! Expiry, with a clock that a test sets.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use super::value;
+use crate::{Admission, Fingerprint, Limits, Options, SimhashStore, TableDesign, Verification};
+
+const DAY: u64 = 24 * 60 * 60 * 1000;
+const BEGIN: u64 = 1_700_000_000_000;
+
+fn options() -> Options {
+    Options::new().cache_bytes(4 << 20).write_buffer_bytes(4 << 20).retention(Duration::from_millis(DAY))
+}
+
+fn create(dir: &tempfile::TempDir) -> SimhashStore {
+    let store = SimhashStore::create(dir.path().join("store"), &TableDesign::default(), &options()).unwrap();
+    store.shared.clock.set(BEGIN);
+    store
+}
+
+fn verified(store: &SimhashStore) -> Verification {
+    let found = store.verify(|_| ControlFlow::Continue(())).unwrap();
+    assert!(found.is_sound(), "{found:?}");
+    found
+}
+
+/// How many keys are on disk: documents, holders and entries of the first table.
+fn keys(store: &SimhashStore) -> [u64; 3] {
+    let engine = &store.shared.engine;
+    let table = crate::store::sketch::Index::families(&store.shared.index)[0];
+    [store.shared.documents, store.shared.holders, table].map(|family| {
+        let mut scan = engine.scan(family).unwrap();
+        let mut count = 0;
+        while scan.next().unwrap().is_some() {
+            count += 1;
+        }
+        count
+    })
+}
+
+#[test]
+fn what_has_expired_is_in_no_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = create(&dir);
+    let sketch = Fingerprint::new(7);
+    store.insert_with("page", &sketch, b"payload").unwrap();
+    store.shared.clock.set(BEGIN + DAY - 1);
+    assert_eq!(store.query(&sketch, 3).unwrap().len(), 1);
+    assert!(!store.check_and_insert("other", &sketch, 3).unwrap().is_admitted());
+    store.shared.clock.set(BEGIN + DAY);
+    assert!(store.get("page").unwrap().is_none());
+    assert!(store.query(&sketch, 3).unwrap().is_empty());
+    assert_eq!(store.iter().unwrap().count(), 0);
+    assert!(store.delete("page").unwrap().is_none());
+    store.insert("page", &sketch).unwrap();
+    store.shared.clock.set(BEGIN + 3 * DAY);
+    // The same sketch under another id: what has expired holds it on disk still.
+    assert_eq!(store.check_and_insert("other", &sketch, 3).unwrap(), Admission::Admitted);
+    assert_eq!(store.query(&sketch, 0).unwrap().len(), 1);
+    assert_eq!(store.insert("page", &sketch).unwrap(), None);
+    assert_eq!(store.query(&sketch, 0).unwrap().len(), 2);
+    verified(&store);
+}
+
+/// A document that is stored again lives on, and storing the same again does not prolong its life.
+#[test]
+fn the_time_of_a_document_is_that_of_its_last_change() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = create(&dir);
+    let sketch = Fingerprint::new(7);
+    for id in ["same", "changed", "payload"] {
+        store.insert(id, &sketch).unwrap();
+    }
+    store.shared.clock.set(BEGIN + DAY / 2);
+    store.insert("same", &sketch).unwrap();
+    store.insert("changed", &Fingerprint::new(6)).unwrap();
+    store.insert_with("payload", &sketch, b"new").unwrap();
+    store.shared.clock.set(BEGIN + DAY);
+    let left: Vec<_> = store.query(&sketch, 3).unwrap().into_iter().map(|m| m.id).collect();
+    assert_eq!(left, [b"payload".to_vec(), b"changed".to_vec()]);
+    verified(&store);
+}
+
+#[test]
+fn compaction_drops_what_has_expired_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = create(&dir);
+    for n in 0..1000u64 {
+        store.shared.clock.set(BEGIN + n);
+        store.insert(n.to_be_bytes(), &Fingerprint::new(value(n))).unwrap();
+    }
+    store.shared.clock.set(BEGIN + DAY + 299);
+    store.compact().unwrap();
+    assert_eq!(keys(&store), [700, 700, 1000]);
+    let found = verified(&store);
+    assert_eq!((found.documents, found.expired, found.orphan_entries), (700, 0, 4 * 300));
+    for n in 0..1000u64 {
+        assert_eq!(store.query(&Fingerprint::new(value(n)), 0).unwrap().len(), usize::from(n >= 300), "{n}");
+    }
+    // Some of those whose entries are left come again.
+    for n in 0..100u64 {
+        assert!(store.check_and_insert(n.to_be_bytes(), &Fingerprint::new(value(n)), 3).unwrap().is_admitted());
+    }
+    assert_eq!(store.expire().unwrap(), 0);
+    assert_eq!(keys(&store), [800, 800, 800]);
+    assert_eq!(verified(&store).orphan_entries, 0);
+    drop(store);
+    let store = SimhashStore::open(dir.path().join("store"), &options()).unwrap();
+    store.shared.clock.set(BEGIN + DAY + 299);
+    assert_eq!(verified(&store).documents, 800);
+}
+
+#[test]
+fn expire_removes_what_has_expired_everywhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = create(&dir);
+    for n in 0..300u64 {
+        store.shared.clock.set(BEGIN + n);
+        // Each sketch three times, so that some lose a holder and keep another.
+        store.insert(n.to_be_bytes(), &Fingerprint::new(value(n % 100))).unwrap();
+    }
+    store.shared.clock.set(BEGIN + DAY + 149);
+    assert_eq!(store.expire().unwrap(), 150);
+    assert_eq!(keys(&store), [150, 150, 100]);
+    store.shared.clock.set(BEGIN + DAY + 249);
+    assert_eq!(store.expire().unwrap(), 100);
+    assert_eq!(keys(&store), [50, 50, 50]);
+    assert_eq!(verified(&store).expired, 0);
+}
+
+/// Holders without documents, as a compaction of the documents alone leaves them.
+#[test]
+fn expire_removes_holders_whose_documents_were_dropped() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = create(&dir);
+    for n in 0..10u64 {
+        store.insert(n.to_be_bytes(), &Fingerprint::new(value(n))).unwrap();
+    }
+    let mut batch = store.shared.engine.batch();
+    for n in 0..5u64 {
+        batch.delete(store.shared.documents, &n.to_be_bytes()).unwrap();
+    }
+    batch.write().unwrap();
+    store.shared.clock.set(BEGIN + DAY);
+    assert_eq!(store.expire().unwrap(), 5);
+    assert_eq!(keys(&store), [0, 0, 0]);
+}
+
+/// A crowd of expired holders is work, and work is bounded.
+#[test]
+fn expired_holders_count_as_work() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = create(&dir);
+    let sketch = Fingerprint::new(7);
+    for n in 0..1000u32 {
+        store.insert(n.to_be_bytes(), &sketch).unwrap();
+    }
+    store.shared.clock.set(BEGIN + DAY);
+    let bounded = store.with_limits(Limits::new().max_candidates(100));
+    assert!(bounded.query(&sketch, 0).unwrap().is_truncated());
+    assert_eq!(bounded.check_and_insert("new", &sketch, 3).unwrap(), Admission::Undecided);
+    assert!(store.check_and_insert("new", &sketch, 3).unwrap().is_admitted());
+}
+
+#[test]
+fn the_retention_is_kept_with_the_store() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(create(&dir));
+    let path = dir.path().join("store");
+    let plain = Options::new();
+    assert_eq!(SimhashStore::open(&path, &plain).unwrap().retention(), Some(Duration::from_millis(DAY)));
+    let other = Options::new().retention(Duration::from_secs(1));
+    for refused in
+        [SimhashStore::open(&path, &other), SimhashStore::open_or_create(&path, &TableDesign::default(), &plain)]
+    {
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("the retention 86400000 ms"), "{message}");
+    }
+    SimhashStore::open_or_create(&path, &TableDesign::default(), &options()).unwrap();
+    // One that is not a store with that retention.
+    let path = dir.path().join("plain");
+    drop(SimhashStore::create(&path, &TableDesign::default(), &plain).unwrap());
+    let message = SimhashStore::open(&path, &options()).unwrap_err().to_string();
+    assert!(message.contains("the retention none, asked for 86400000 ms"), "{message}");
+}

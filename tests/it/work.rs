@@ -1,0 +1,95 @@
+//! Bounded work: crowds, and answers that say that they were cut short.
+
+use nearstone::{Admission, Fingerprint, Limits, NewDocument, TableDesign};
+
+use crate::common::{Random, Scratch};
+
+/// A page that is stored a million times.
+#[test]
+fn a_page_held_a_million_times_is_one_candidate() {
+    const COPIES: u64 = 1_000_000;
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let page = Fingerprint::new(0x0123_4567_89ab_cdef);
+    // By the fast way: the page is admitted once, and the others are put beside it.
+    for n in 0..COPIES {
+        store.insert(n.to_be_bytes(), &page).unwrap();
+    }
+    let answer = store.check_and_insert("new", &Fingerprint::new(page.bits() ^ 7), 3).unwrap();
+    let Admission::Duplicate(of) = answer else { panic!("{answer:?}") };
+    assert_eq!((of.distance, of.id), (3, 0u64.to_be_bytes().to_vec()));
+    let first = store.with_limits(Limits::new().max_matches(3)).query(&page, 3).unwrap();
+    assert!(first.is_truncated());
+    assert_eq!(first.stats().candidates, 4, "one in each table");
+    let ids: Vec<u64> = first.iter().map(|m| u64::from_be_bytes(m.id.as_slice().try_into().unwrap())).collect();
+    assert_eq!(ids, [0, 1, 2]);
+    // The first ones are deleted: what is left is found behind them.
+    for n in 0..1000u64 {
+        store.delete(n.to_be_bytes()).unwrap();
+    }
+    assert_eq!(
+        store.with_limits(Limits::new().max_matches(1)).query(&page, 0).unwrap().as_slice()[0].id,
+        1000u64.to_be_bytes()
+    );
+}
+
+/// A million values under one prefix of each table, and under prefixes that a probe reaches by flips.
+#[test]
+fn values_under_one_prefix_take_bounded_work() {
+    const VALUES: u64 = 1_000_000;
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let mut random = Random(5);
+    // All in the bucket of the first table's prefix 0, or of one that is a bit away from it.
+    let values: Vec<u64> = (0..VALUES).map(|n| random.next() >> 16 | u64::from(n % 2 == 0) << 50).collect();
+    let ids: Vec<[u8; 8]> = (0..VALUES).map(u64::to_be_bytes).collect();
+    let documents: Vec<_> =
+        values.iter().zip(&ids).map(|(&value, id)| NewDocument::new(id, Fingerprint::new(value))).collect();
+    for documents in documents.chunks(10_000) {
+        let answers = store.check_and_insert_batch(documents, 0).unwrap();
+        assert!(answers.iter().all(Admission::is_admitted));
+    }
+    let bounded = store.with_limits(Limits::new().max_candidates(1000));
+    let far = Fingerprint::new(0x0000_ffff_ffff_ffff);
+    for distance in [3, 7] {
+        let cut = bounded.query(&far, distance).unwrap();
+        assert!(cut.is_truncated() && cut.stats().candidates == 1000, "{distance}: {:?}", cut.stats());
+        let whole = store.query(&far, distance).unwrap();
+        assert!(!whole.is_truncated() && whole.stats().candidates >= VALUES / 2);
+        assert!(cut.iter().all(|m| whole.as_slice().contains(m)));
+    }
+    // Nothing was found, but not everything was looked at: the answer says so, and nothing is stored.
+    assert_eq!(bounded.check_and_insert("new", &far, 3).unwrap(), Admission::Undecided);
+    let batch = [NewDocument::new("new", far), NewDocument::new("lonely", Fingerprint::new(u64::MAX))];
+    let answers = bounded.check_and_insert_batch(&batch, 3).unwrap();
+    assert_eq!(answers, [Admission::Undecided, Admission::Admitted]);
+    assert!(store.get("new").unwrap().is_none());
+    assert!(store.check_and_insert("new", &far, 3).unwrap().is_admitted());
+    // A match that is met before the end is a match.
+    let near = Fingerprint::new(values.iter().copied().min().unwrap());
+    assert!(matches!(bounded.check_and_insert("again", &near, 3).unwrap(), Admission::Duplicate(_)));
+}
+
+/// Limits that are not reached change nothing; each limit is exact.
+#[test]
+fn limits_count_what_they_say() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    for n in 0..20u64 {
+        store.insert(n.to_be_bytes(), &Fingerprint::new(n)).unwrap();
+    }
+    let query = Fingerprint::new(0);
+    let whole = store.query(&query, 3).unwrap();
+    let candidates = whole.stats().candidates;
+    let enough = store.with_limits(Limits::new().max_candidates(candidates).max_matches(whole.len()));
+    assert_eq!(enough.query(&query, 3).unwrap(), whole);
+    let cut = store.with_limits(Limits::new().max_candidates(candidates - 1)).query(&query, 3).unwrap();
+    assert!(cut.is_truncated());
+    for most in 0..=whole.len() {
+        let first = store.with_limits(Limits::new().max_matches(most)).query(&query, 3).unwrap();
+        assert_eq!(first.is_truncated(), most < whole.len());
+        assert_eq!(first.as_slice(), &whole.as_slice()[..most]);
+    }
+    let none = store.with_limits(Limits::new().max_candidates(0));
+    assert_eq!(none.check_and_insert("x", &query, 3).unwrap(), Admission::Undecided);
+}
