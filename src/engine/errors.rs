@@ -15,7 +15,7 @@ pub(super) fn storage(path: &Path, error: &rocksdb::Error) -> Error {
         Error::Locked { path }
     } else if says(&["No space left on device", "File too large", "Disk quota exceeded"]) {
         Error::DiskFull { path, detail }
-    } else if error.kind() == rocksdb::ErrorKind::Corruption {
+    } else if error.kind() == rocksdb::ErrorKind::Corruption || says(&[".sst: No such file"]) {
         Error::Corrupt { path, what: detail }
     } else {
         Error::Storage { path, detail }

@@ -64,6 +64,11 @@ impl Tables {
         Ok(work.allows(sketches) && cost::scan_beats_candidates(candidates / probed as u64 * left as u64, sketches))
     }
 
+    /// All that is within distance 0: whether it is stored, its holders tell.
+    fn itself(sketch: Fingerprint, work: &mut Work) -> Vec<(u32, Fingerprint)> {
+        if work.take() { vec![(0, sketch)] } else { Vec::new() }
+    }
+
     fn near_one_by_one(
         &self,
         engine: &Engine,
@@ -201,6 +206,9 @@ impl Index<Fingerprint> for Tables {
         stats: &mut QueryStats,
     ) -> Result<Vec<(u32, Fingerprint)>> {
         let Ask { sketch, max_distance, way } = ask;
+        if max_distance == 0 && way == Way::Cheapest {
+            return Ok(Self::itself(*sketch, work));
+        }
         let mut near = Near { query: *sketch, max_distance, work, found: Vec::new() };
         let Some(probes) = self.probes_unless_scan(engine, max_distance, way)? else {
             self.scan(engine, &mut near, stats)?;
@@ -242,6 +250,9 @@ impl Index<Fingerprint> for Tables {
         max_distance: u32,
         work: &mut [Work],
     ) -> Result<Vec<Vec<(u32, Fingerprint)>>> {
+        if max_distance == 0 {
+            return Ok(sketches.iter().zip(work).map(|(sketch, work)| Self::itself(*sketch, work)).collect());
+        }
         let probes = self.probes_unless_scan(engine, max_distance, Way::Cheapest)?;
         let Some(probes) = probes.filter(|p| p.total().saturating_mul(sketches.len() as u64) <= MOST_PROBES) else {
             return self.near_one_by_one(engine, sketches, max_distance, work);

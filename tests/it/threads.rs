@@ -250,8 +250,8 @@ fn a_query_sees_no_later_document_without_the_earlier_ones() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for _ in 0..400 {
-                (0..5u64).for_each(|n| drop(store.insert(n.to_be_bytes(), &sketch(n)).unwrap()));
-                (0..5u64).rev().for_each(|n| drop(store.delete(n.to_be_bytes()).unwrap()));
+                (0..5u64).for_each(|n| assert!(store.insert(n.to_be_bytes(), &sketch(n)).unwrap().is_none()));
+                (0..5u64).rev().for_each(|n| assert!(store.delete(n.to_be_bytes()).unwrap().is_some()));
             }
             done.store(true, Ordering::Relaxed);
         });

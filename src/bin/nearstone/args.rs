@@ -282,7 +282,7 @@ pub(crate) struct Delete {
 /// Copy a store as it is now, for other processes to read or as a backup.
 ///
 /// Data files are shared with the copy where the file system can, so it takes little time and space. The
-/// store must not be in use: a process that has it open makes checkpoints itself (Store::checkpoint).
+/// store must not be in use: a process that has it open makes its own checkpoints, by the call of that name.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  nearstone checkpoint seen seen-2026-11-30")]
 pub(crate) struct Checkpoint {

@@ -99,13 +99,11 @@ impl Model {
 
     /// What an admission must answer; stores the document where it is admitted.
     fn admit(&mut self, sequence: u64, id: &[u8], sketch: u64, payload: &[u8], max_distance: u32) -> Admission {
-        match self.near(sequence, sketch, max_distance).into_iter().next() {
-            Some((distance, id)) => Admission::Duplicate(Match { distance, id }),
-            None => {
-                self.put(id, sketch, payload);
-                Admission::Admitted
-            }
+        if let Some((distance, id)) = self.near(sequence, sketch, max_distance).into_iter().next() {
+            return Admission::Duplicate(Match { distance, id });
         }
+        self.put(id, sketch, payload);
+        Admission::Admitted
     }
 
     fn put(&mut self, id: &[u8], sketch: u64, payload: &[u8]) {
@@ -122,7 +120,6 @@ impl Model {
         vec![7; usize::try_from(length.saturating_sub(1)).unwrap()]
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn step(&mut self, sequence: u64) {
         let n = self.below(IDS);
         let id = id(sequence, n);
@@ -179,7 +176,9 @@ impl Model {
             8000..9000 => self.assert_stored(&id),
             9000..9600 => {
                 let ids: Vec<Vec<u8>> = (0..IDS).map(|n| self::id(sequence, n)).collect();
-                ids.iter().for_each(|id| self.assert_stored(id));
+                for id in &ids {
+                    self.assert_stored(id);
+                }
             }
             9600..9880 => {
                 self.now += self.below(40 * 60 * 1000);
