@@ -35,15 +35,17 @@
 //! | to | use |
 //! |---|---|
 //! | keep documents and find near ones | [`SimhashStore`], which is [`Store`]`<`[`Fingerprint`]`>`, with [`Options`] |
+//! | choose what a call survives, and how much it may do | [`Durability`], [`Limits`] |
+//! | store many at once, with payloads | [`NewDocument`] |
 //! | choose disk against reads | [`TableDesign`], its [`Table`]s and the [`Probes`] of a distance; [`Planner`] |
-//! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`], [`Stats`], [`QueryStats`], [`Diagnosis`] |
+//! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`], [`Stats`], [`QueryStats`], [`Diagnosis`], [`Verification`] |
 //! | make fingerprints of texts | [`Simhash`] and its [`Analyser`]; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
 //! | read files | [`input`], with the feature `input` |
 //! | handle failures | [`Error`] and its [`ErrorKind`] |
 //!
 //! # What it is not
 //!
-//! Not a server: one process writes to a store, with any number of threads; others read a copy of it.
+//! Not a server: one process writes to a store, with any number of threads; others read checkpoints of it.
 //! Not semantic: two texts are near if they share most of their words in order. And a distance of 3 bits
 //! is strict, the texts are practically the same: `docs/design.md` says what simhash finds at which
 //! distance.

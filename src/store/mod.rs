@@ -292,8 +292,8 @@ impl<S: Sketch> Store<S> {
     /// Removes the documents that have expired, and what is left in the tables of those that compactions
     /// have dropped; returns how many documents there were. Without a retention there is nothing to do.
     ///
-    /// Answers do not depend on it: it makes room, at the cost of reading all holders and the first table
-    /// once. Other calls go on meanwhile.
+    /// Answers do not depend on it: it makes room, at the cost of reading all documents, all holders and the
+    /// first table once. Other calls go on meanwhile.
     ///
     /// # Errors
     /// Those of [`Store::insert`]; what was removed until then is removed.
