@@ -2,83 +2,12 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use flate2::write::GzEncoder;
 use nearstone::{Options, TableDesign};
-use tempfile::TempDir;
 
-/// A directory with files, and the program run in it.
-struct Shell {
-    dir: TempDir,
-}
-
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl Shell {
-    fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
-    }
-
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.dir.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, content).unwrap();
-        path
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.dir.path().join(name)).unwrap()
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nearstone"));
-        command.args(arguments).current_dir(self.dir.path());
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Ran {
-        ran(self.command(arguments).stdin(Stdio::null()).output().unwrap())
-    }
-
-    fn run_with(&self, arguments: &[&str], input: &[u8]) -> Ran {
-        let mut child = self
-            .command(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let input = input.to_vec();
-        let writer = std::thread::spawn(move || {
-            let _ = stdin.write_all(&input);
-        });
-        let output = child.wait_with_output().unwrap();
-        writer.join().unwrap();
-        ran(output)
-    }
-}
-
-fn ran(output: Output) -> Ran {
-    Ran {
-        code: output.status.code().expect("not killed"),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-const FOX: &str = "The quick brown fox jumps over the lazy dog and runs into the deep dark forest";
-const CAT: &str = "Seven small grey cats sleep on a warm stone wall beside the old harbour in the sun";
-
-fn line(id: &str, text: &str) -> String {
-    format!("{{\"id\": \"{id}\", \"text\": \"{text}\", \"n\": 1}}\n")
-}
+use crate::shell::{CAT, FOX, Shell, line};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());

@@ -12,5 +12,7 @@ mod golden;
 mod lifecycle;
 mod real_data;
 mod refusals;
+mod shell;
 mod threads;
+mod upkeep;
 mod work;

@@ -15,6 +15,6 @@ pub(crate) fn run(args: &Expire) -> anyhow::Result<Outcome> {
     }
     let removed = store.expire()?;
     store.flush()?;
-    say!("removed {} documents that had expired", thousands(removed));
+    say!("expired documents removed: {}", thousands(removed));
     Ok(Outcome::Done)
 }

@@ -11,6 +11,6 @@ pub(crate) fn run(args: &Repair) -> anyhow::Result<Outcome> {
     let steps = Steps::new(args.quiet);
     let repaired = SimhashStore::repair(&args.store, &Options::new(), |progress| steps.show(progress));
     steps.finish();
-    say!("made tables and holders anew from {} documents", thousands(repaired?.documents));
+    say!("tables and holders made anew, documents: {}", thousands(repaired?.documents));
     Ok(Outcome::Done)
 }
