@@ -184,6 +184,8 @@ pub enum ErrorKind {
 fn remedy_of(detail: &str) -> &'static str {
     if detail.contains("Too many open files") {
         "; raise the limit of open files (ulimit -n), or set Options::max_open_files"
+    } else if detail.contains("Writer has previous error") {
+        "; an earlier write has failed and says why: remove its cause and open the store again"
     } else {
         ""
     }

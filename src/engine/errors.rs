@@ -22,6 +22,11 @@ pub(super) fn storage(path: &Path, error: &rocksdb::Error) -> Error {
     }
 }
 
+/// Whether an error says only that an earlier one, perhaps of another thread, has stopped the log.
+pub(super) fn is_echo(error: &rocksdb::Error) -> bool {
+    error.to_string().contains("Writer has previous error")
+}
+
 pub(super) fn io(action: &'static str, path: &Path, source: io::Error) -> Error {
     Error::Io { action, path: path.to_owned(), source }
 }

@@ -17,6 +17,7 @@ use rocksdb::{
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use cursor::Cursor;
 pub(crate) use errors::malformed;
@@ -51,6 +52,8 @@ pub(crate) struct Engine {
     path: PathBuf,
     read_only: bool,
     syncs: Syncs,
+    /// Whether a write has failed for lack of space.
+    is_full: AtomicBool,
 }
 
 /// A family of an open database.
@@ -279,7 +282,17 @@ impl Engine {
     }
 
     fn error(&self, error: &rocksdb::Error) -> Error {
-        errors::storage(&self.path, error)
+        match errors::storage(&self.path, error) {
+            error @ Error::DiskFull { .. } => {
+                self.is_full.store(true, Ordering::Relaxed);
+                error
+            }
+            // Every thread is to learn why, not the first one alone.
+            Error::Storage { path, detail } if errors::is_echo(error) && self.is_full.load(Ordering::Relaxed) => {
+                Error::DiskFull { path, detail }
+            }
+            error => error,
+        }
     }
 }
 

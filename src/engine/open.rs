@@ -9,6 +9,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rocksdb::{Cache, ColumnFamilyDescriptor, WriteOptions};
 
@@ -169,6 +170,7 @@ impl Engine {
             path: path.to_owned(),
             read_only,
             syncs: Syncs::default(),
+            is_full: AtomicBool::new(false),
         })
     }
 }
