@@ -23,6 +23,11 @@ impl Clock {
         self.latest_millis.fetch_max(now, Ordering::Relaxed).max(now)
     }
 
+    /// Keeps the time from being earlier than this.
+    pub(crate) fn is_at_least(&self, millis: u64) {
+        self.latest_millis.fetch_max(millis, Ordering::Relaxed);
+    }
+
     #[cfg(test)]
     pub(crate) fn set(&self, millis: u64) {
         self.set_millis.store(millis, Ordering::Relaxed);

@@ -25,10 +25,12 @@ pub(super) struct Pool {
     idle: ArrayQueue<OwnedIterator>,
 }
 
-/// A cursor in use; it goes back to its pool when it is dropped.
+/// A cursor in use; one of a pool goes back to it when it is dropped.
 pub(crate) struct Cursor<'a> {
     iterator: Option<OwnedIterator>,
     pool: &'a Pool,
+    /// Whether it goes back to the pool.
+    is_kept: bool,
 }
 
 impl Pool {
@@ -55,7 +57,7 @@ impl Pool {
             options.set_auto_readahead_size(false);
             OwnedIterator::new(database, family, options)
         };
-        Ok(iterator.map(|iterator| Cursor { iterator: Some(iterator), pool: self }))
+        Ok(iterator.map(|iterator| Cursor { iterator: Some(iterator), pool: self, is_kept: true }))
     }
 
     pub(super) fn clear(&self) {
@@ -88,11 +90,25 @@ impl Cursor<'_> {
 
 impl Drop for Cursor<'_> {
     fn drop(&mut self) {
-        if let Some(iterator) = self.iterator.take() {
+        if let Some(iterator) = self.iterator.take().filter(|_| self.is_kept) {
             // A full pool hands it back, and it is dropped.
             let _ = self.pool.idle.push(iterator);
         }
     }
+}
+
+/// A cursor that is used once, and gives up where more than `max_deleted` deleted keys lie in its way.
+pub(super) fn bounded<'a>(
+    pool: &'a Pool,
+    database: &Arc<Database>,
+    family: &str,
+    max_deleted: u64,
+) -> Option<Cursor<'a>> {
+    let mut options = ReadOptions::default();
+    options.set_prefix_same_as_start(true);
+    options.set_max_skippable_internal_keys(max_deleted);
+    let iterator = OwnedIterator::new(database, family, options)?;
+    Some(Cursor { iterator: Some(iterator), pool, is_kept: false })
 }
 
 /// How many deleted keys [`first_keys`] passes over.

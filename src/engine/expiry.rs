@@ -2,11 +2,14 @@
 //!
 //! 1. An entry is dropped only when it has expired, and no reader returns what has expired. So a reader
 //!    need not know whether, or of which families, it was dropped.
-//! 2. RocksDB calls in from its own threads, several at once. They share one atomic number, and nothing
-//!    here can panic: bytes that are not understood are kept.
+//! 2. That must hold after the clock was set back and on other machines too. So entries are dropped by a time
+//!    that was forced to the medium before, the limit, and no reader's time is earlier than the limit.
+//! 3. RocksDB calls in from its own threads, several at once. They share atomic numbers, and nothing here
+//!    can panic: bytes that are not understood are kept.
 
 use std::ffi::CStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rocksdb::CompactionDecision;
 use rocksdb::compaction_filter::CompactionFilter;
@@ -24,6 +27,8 @@ pub(crate) fn is_expired(stored_at_millis: u64, retention_millis: u64, now_milli
 #[derive(Clone, Debug)]
 pub(crate) struct Expiry {
     pub(crate) clock: Arc<Clock>,
+    /// What has expired by this time, in milliseconds since 1970, may be dropped.
+    pub(crate) limit: Arc<AtomicU64>,
     /// The length of the encoded sketch at the front of a document's value.
     pub(crate) sketch_bytes: usize,
 }
@@ -42,7 +47,7 @@ pub(super) struct ExpiryFactory {
     pub(super) retention_millis: u64,
 }
 
-/// Drops what had expired when the compaction began.
+/// Drops what had expired by the limit when the compaction began.
 pub(super) struct ExpiryFilter {
     values: Values,
     sketch_bytes: usize,
@@ -60,7 +65,7 @@ impl CompactionFilterFactory for ExpiryFactory {
             values: self.values,
             sketch_bytes: self.expiry.sketch_bytes,
             retention_millis: self.retention_millis,
-            now_millis: self.expiry.clock.now_millis(),
+            now_millis: self.expiry.limit.load(Ordering::SeqCst),
         }
     }
 

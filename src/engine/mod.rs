@@ -1,5 +1,6 @@
 //! RocksDB, and only here. This layer knows bytes and families, not fingerprints.
 
+mod checkpoint;
 mod cursor;
 mod errors;
 mod expiry;
@@ -12,12 +13,12 @@ mod sync;
 
 use rocksdb::{
     BottommostLevelCompaction, BoundColumnFamily, Cache, CompactOptions, DBWithThreadMode, FlushOptions, MultiThreaded,
-    WriteBatch, WriteOptions, checkpoint::Checkpoint, properties,
+    WriteBatch, WriteOptions, properties,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 pub(crate) use cursor::Cursor;
 pub(crate) use errors::malformed;
@@ -27,7 +28,7 @@ pub(crate) use options::Resources;
 pub(crate) use scan::Scan;
 
 use crate::format::families::Family;
-use crate::format::record::{RECORD_KEY, REPAIR_KEY};
+use crate::format::record::{EXPIRY_KEY, RECORD_KEY, REPAIR_KEY};
 use crate::{Error, Result};
 use cursor::Pool;
 use lock::Lock;
@@ -52,6 +53,9 @@ pub(crate) struct Engine {
     path: PathBuf,
     read_only: bool,
     syncs: Syncs,
+    /// One checkpoint at a time.
+    checkpoints: Mutex<()>,
+    expiry: Expiry,
     /// Whether a write has failed for lack of space.
     is_full: AtomicBool,
 }
@@ -79,6 +83,21 @@ impl Engine {
     /// Returns the store record's bytes.
     pub(crate) fn record(&self) -> Result<Option<Vec<u8>>> {
         self.database.db.get(RECORD_KEY).map_err(|e| self.error(&e))
+    }
+
+    /// What has expired by this time, in milliseconds since 1970, may have been dropped.
+    pub(crate) fn expiry_limit(&self) -> u64 {
+        self.expiry.limit.load(Ordering::SeqCst)
+    }
+
+    /// Lets compactions drop what has expired by a time, which must not be earlier than before.
+    pub(crate) fn set_expiry_limit(&self, millis: u64) -> Result<()> {
+        let mut synced = WriteOptions::default();
+        synced.set_sync(true);
+        let db = &self.database.db;
+        db.put_opt(EXPIRY_KEY, millis.to_be_bytes(), &synced).map_err(|e| self.error(&e))?;
+        self.expiry.limit.fetch_max(millis, Ordering::SeqCst);
+        Ok(())
     }
 
     /// Whether a repair of the store was begun and has not ended.
@@ -136,6 +155,13 @@ impl Engine {
         cursor.ok_or_else(|| self.dropped(family))
     }
 
+    /// Takes a cursor whose visits end with [`Visited::GaveUp`] where more deleted keys than that lie in the way.
+    pub(crate) fn bounded_cursor(&self, family: FamilyId, max_deleted: u64) -> Result<Cursor<'_>> {
+        let slot = &self.slots[family.0];
+        let cursor = cursor::bounded(&slot.cursors, &self.database, &slot.name, max_deleted);
+        cursor.ok_or_else(|| self.dropped(family))
+    }
+
     /// Visits the entries of a family whose keys begin with `prefix`, which is the whole prefix of the
     /// family, until one is refused by `Ok(false)` or they end.
     pub(crate) fn visit(
@@ -143,13 +169,13 @@ impl Engine {
         cursor: &mut Cursor<'_>,
         prefix: &[u8],
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool>,
-    ) -> Result<()> {
-        cursor.visit(prefix, |key, value| visit(key, value).map_err(Stopped::Visitor)).map_err(
-            |stopped| match stopped {
-                Stopped::Visitor(error) => error,
-                Stopped::Engine(error) => self.error(&error),
-            },
-        )
+    ) -> Result<Visited> {
+        match cursor.visit(prefix, |key, value| visit(key, value).map_err(Stopped::Visitor)) {
+            Ok(()) => Ok(Visited::Whole),
+            Err(Stopped::Visitor(error)) => Err(error),
+            Err(Stopped::Engine(error)) if error.kind() == rocksdb::ErrorKind::Incomplete => Ok(Visited::GaveUp),
+            Err(Stopped::Engine(error)) => Err(self.error(&error)),
+        }
     }
 
     /// Returns up to `count` of the keys from `start` on that begin with `prefix`. It gives up, with
@@ -193,21 +219,6 @@ impl Engine {
     /// Threads that ask at the same time share the work.
     pub(crate) fn sync(&self) -> Result<()> {
         self.syncs.sync(|| self.database.db.flush_wal(true)).map_err(|e| self.error(&e))
-    }
-
-    /// Makes a copy of the database as it is now, in a directory that does not exist; files that do not
-    /// change any more are shared with it where the file system can.
-    pub(crate) fn checkpoint(&self, path: &Path) -> Result<()> {
-        self.writable()?;
-        if path.try_exists().map_err(|e| errors::io("read", path, e))? {
-            return Err(Error::AlreadyExists { path: path.to_owned() });
-        }
-        let checkpoint = Checkpoint::new(&self.database.db).map_err(|e| self.error(&e))?;
-        checkpoint.create_checkpoint(path).map_err(|e| errors::storage(path, &e))?;
-        self.drop_idle_cursors();
-        Lock::mark(path)?;
-        open::sync_directory(path)?;
-        open::sync_parent(path)
     }
 
     /// Merges all files of all families, which takes space back and makes reads cheaper.
@@ -294,6 +305,15 @@ impl Engine {
             error => error,
         }
     }
+}
+
+/// How a visit has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Visited {
+    /// All entries were visited, or those up to the refused one.
+    Whole,
+    /// Too many deleted keys lay in the way.
+    GaveUp,
 }
 
 /// Why a walk over keys ended early.

@@ -8,8 +8,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rocksdb::{Cache, ColumnFamilyDescriptor, WriteOptions};
 
@@ -20,7 +20,7 @@ use super::sync::Syncs;
 use super::{Database, Db, Engine, Resources, Slot, errors, options};
 use crate::format::VERSION;
 use crate::format::families::Family;
-use crate::format::record::{self, RECORD_KEY};
+use crate::format::record::{self, EXPIRY_KEY, RECORD_KEY};
 use crate::{Error, Result};
 
 const DEFAULT_FAMILY: &str = "default";
@@ -159,6 +159,11 @@ impl Engine {
             Db::open_cf_descriptors(&options, path, descriptors)
         };
         let db = database.map_err(|e| errors::storage(path, &e))?;
+        let limit = db.get(EXPIRY_KEY).map_err(|e| errors::storage(path, &e))?;
+        if let Some(limit) = limit.and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes) {
+            expiry.clock.is_at_least(limit);
+            expiry.limit.store(limit, Ordering::SeqCst);
+        }
         let slots = names.into_iter().filter_map(|name| {
             let family = name.parse().ok()?;
             Some(Slot { family, name, cursors: Pool::new() })
@@ -170,6 +175,8 @@ impl Engine {
             path: path.to_owned(),
             read_only,
             syncs: Syncs::default(),
+            checkpoints: Mutex::new(()),
+            expiry: expiry.clone(),
             is_full: AtomicBool::new(false),
         })
     }

@@ -15,6 +15,9 @@ pub(crate) const RECORD_KEY: &[u8] = b"store";
 /// The key, in the default family, of the mark of a repair that was begun.
 pub(crate) const REPAIR_KEY: &[u8] = b"repair";
 
+/// The key, in the default family, of the time up to which what has expired may have been dropped.
+pub(crate) const EXPIRY_KEY: &[u8] = b"expired-up-to";
+
 const MAGIC: [u8; 8] = *b"NEARSTON";
 const HEADER_BYTES: usize = MAGIC.len() + 2 + 4;
 const CHECKSUM_BYTES: usize = 8;

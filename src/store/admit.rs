@@ -11,7 +11,7 @@ use super::query::nearest;
 use super::results::{Admission, Match, NewDocument, QueryStats};
 use super::sketch::{Ask, Index, Sketch, Way};
 use super::work::{Limits, Work};
-use super::write::{Content, put_holder, put_value, replace};
+use super::write::{Content, EXPIRY_STEP_MILLIS, put_holder, put_value, replace};
 use crate::Result;
 use crate::hash::checksum;
 
@@ -40,8 +40,11 @@ pub(super) fn check_and_insert<S: Sketch>(
 }
 
 /// So many documents are claimed, looked for and written together: enough to share what they have in common,
-/// few enough that others do not wait long.
-const TOGETHER: usize = 256;
+/// few enough that others do not wait long, for them or for the comparison with their claims.
+const TOGETHER: usize = 128;
+
+/// Payloads of so many bytes are a batch by themselves.
+const TOGETHER_BYTES: usize = 4 << 20;
 
 /// Admits documents as if one call after the other brought them, in their order.
 pub(super) fn check_and_insert_batch<S: Sketch>(
@@ -51,16 +54,45 @@ pub(super) fn check_and_insert_batch<S: Sketch>(
     limits: Limits,
 ) -> Result<Vec<Admission>> {
     let mut answers = Vec::with_capacity(documents.len());
+    // From the first document on that replaces another one: which ones probably do.
+    let mut replacing: Option<(usize, Vec<bool>)> = None;
     while let Some(first) = documents.get(answers.len()) {
-        let rest = &documents[answers.len()..];
         let begun = answers.len();
-        admit_together(store, &rest[..rest.len().min(TOGETHER)], max_distance, limits, &mut answers)?;
+        let rest = &documents[begun..];
+        let mut most = bounded(rest);
+        if let Some((from, is_replacing)) = &replacing {
+            let run = is_replacing[begun - from..].iter().take(most).take_while(|&&is_replacing| !is_replacing);
+            most = run.count();
+        }
+        if most > 0 {
+            admit_together(store, &rest[..most], max_distance, limits, &mut answers)?;
+        }
         if answers.len() == begun {
-            // The first one replaces a document.
             answers.push(check_and_insert(store, first.id, first.content(), max_distance, limits)?);
+        }
+        if answers.len() - begun < most && replacing.is_none() {
+            let rest = &documents[answers.len()..];
+            replacing = Some((answers.len(), known(store, rest)?));
         }
     }
     Ok(answers)
+}
+
+/// How many of the first documents go together.
+fn bounded<S>(documents: &[NewDocument<'_, S>]) -> usize {
+    let mut bytes = 0;
+    let fitting = documents.iter().take(TOGETHER).take_while(|document| {
+        bytes += document.payload.len();
+        bytes <= TOGETHER_BYTES
+    });
+    fitting.count().max(1)
+}
+
+/// Tells for each document whether its id is stored, or has come before.
+fn known<S: Sketch>(store: &Shared<S>, documents: &[NewDocument<'_, S>]) -> Result<Vec<bool>> {
+    let is_stored = store.engine.contain(store.documents, documents.iter().map(|document| document.id))?;
+    let mut ids = HashSet::new();
+    Ok(documents.iter().zip(is_stored).map(|(document, is_stored)| !ids.insert(document.id) || is_stored).collect())
 }
 
 /// Admits documents up to the first that would replace another one, and adds the answers.
@@ -109,8 +141,8 @@ fn admit_together<S: Sketch>(
     for &i in &admitted {
         put_value(store, &mut batch, documents[i].id, documents[i].content(), now)?;
     }
-    held.changing();
-    batch.write()
+    held.change(|| batch.write())?;
+    store.advance_expiry(EXPIRY_STEP_MILLIS)
 }
 
 /// The nearest of the documents that were admitted together with this one, before it.

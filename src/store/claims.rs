@@ -9,29 +9,25 @@
 //!    distances of a sketch of the other. Claims of readers do not conflict with each other.
 //! 3. Claims are numbered as they come. A claim is held as soon as no earlier one that conflicts with it is
 //!    left. So no two claims that conflict are held at once, and since a claim waits for smaller numbers
-//!    only, none waits for itself and each gets its turn. A thread that holds a claim makes no other one.
+//!    only, none waits for itself and each is held in the end. A thread that holds a claim makes no other
+//!    one; who finds that it needs more gives its claim up and makes a larger one, with a later number.
 //! 4. A call reads after it holds its claim, with cursors that are refreshed then, and gives the claim up
 //!    after its batch is written. So it sees every write of the earlier claims that conflict with it.
 //! 5. Of two documents within the distance of one of their admissions, the claims conflict (2), so one of
-//!    them is later (3), and it sees the other (4): it is no moment possible at which both were admitted
-//!    unseen.
-//! 6. A change is numbered before its batch is written and settled after. A query that began after change n
-//!    was settled, and at whose end no change beyond n was near it, has seen one state of everything
-//!    near it, although it has read the tables one after the other.
+//!    them is later (3), and it sees the other (4): they are never both admitted unseen.
+//! 6. A query is on the list of watches from before its first look until after its last. A change marks the
+//!    watches that it is near before its batch is written; a watch that begins while such a change is under
+//!    way is marked from the beginning. So a query whose watch is not marked has seen one state of
+//!    everything near it, although it has read the tables one after the other.
 //!
-//! The lock of the list is held for some comparisons of 64 bits, never while anything is read or written.
+//! The lock of the list is held while sketches are compared, never while anything is read or written.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 
 use super::sketch::Sketch;
-use super::sync::{Condvar, Mutex, MutexGuard};
-
-/// How many changes are remembered; a query during which there are more asks again.
-const REMEMBERED: usize = 256;
+use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Sketches, each with the distance within which it is looked for. Two in place: that of a document and the one
 /// that it replaces.
@@ -90,14 +86,10 @@ impl<S: Sketch> Claim<S> {
     }
 }
 
-/// The claims that are held or waited for.
+/// The claims that are held or waited for, and the queries that are under way.
 #[derive(Debug)]
 pub(super) struct Claims<S> {
     list: Mutex<List<S>>,
-    /// The number of the latest change.
-    changes: AtomicU64,
-    /// All changes up to this number are written.
-    settled: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -105,8 +97,7 @@ struct List<S> {
     next: u64,
     /// In the order of their numbers.
     entries: Vec<Entry<S>>,
-    /// The numbers and sketches of the latest changes, in the order of the numbers.
-    latest: VecDeque<(u64, Sketches<S>)>,
+    watches: Vec<Watched<S>>,
     /// What waiters wait on, kept for the next ones.
     idle: Vec<Arc<Condvar>>,
 }
@@ -115,21 +106,30 @@ struct List<S> {
 struct Entry<S> {
     number: u64,
     claim: Claim<S>,
-    /// How many earlier claims conflict with it.
-    before: usize,
-    change: Option<u64>,
+    /// The earlier claims that conflict with it.
+    before: SmallVec<[u64; 4]>,
+    is_changing: bool,
     granted: Arc<Condvar>,
 }
 
-/// A moment: all changes up to this number were written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment(u64);
+#[derive(Debug)]
+struct Watched<S> {
+    number: u64,
+    sketch: S,
+    distance: u32,
+    is_disturbed: bool,
+}
+
+impl<S: Sketch> Watched<S> {
+    fn is_near(&self, claim: &Claim<S>) -> bool {
+        claim.sketches.iter().any(|(sketch, _)| sketch.distance_to(&self.sketch) <= self.distance)
+    }
+}
 
 impl<S> Default for Claims<S> {
     fn default() -> Self {
-        let list =
-            List { next: 0, entries: Vec::new(), latest: VecDeque::with_capacity(REMEMBERED + 1), idle: Vec::new() };
-        Self { list: Mutex::new(list), changes: AtomicU64::new(0), settled: AtomicU64::new(0) }
+        let list = List { next: 0, entries: Vec::new(), watches: Vec::new(), idle: Vec::new() };
+        Self { list: Mutex::new(list) }
     }
 }
 
@@ -137,40 +137,39 @@ impl<S: Sketch> Claims<S> {
     /// Waits until a claim is held; it is given up when the result is dropped.
     pub(super) fn hold(&self, claim: Claim<S>) -> Held<'_, S> {
         let mut list = self.list();
-        let number = list.next;
-        list.next += 1;
-        let before = list.entries.iter().filter(|entry| entry.claim.conflicts(&claim)).count();
+        let number = list.number();
+        let earlier = list.entries.iter().filter(|entry| entry.claim.conflicts(&claim));
+        let before: SmallVec<_> = earlier.map(|entry| entry.number).collect();
         let granted = list.idle.pop().unwrap_or_default();
-        list.entries.push(Entry { number, claim, before, change: None, granted: Arc::clone(&granted) });
-        while list.entries[list.place(number)].before > 0 {
-            list = granted.wait(list).unwrap_or_else(std::sync::PoisonError::into_inner);
+        list.entries.push(Entry { number, claim, before, is_changing: false, granted: Arc::clone(&granted) });
+        while !list.entries[list.place(number)].before.is_empty() {
+            list = granted.wait(list).unwrap_or_else(PoisonError::into_inner);
         }
         Held { claims: self, number }
     }
 
-    pub(super) fn now(&self) -> Moment {
-        Moment(self.settled.load(Ordering::SeqCst))
-    }
-
-    /// Whether something that matters may have changed since a moment.
-    pub(super) fn changed(&self, since: Moment, matters: impl Fn(&S) -> bool) -> bool {
-        if self.changes.load(Ordering::SeqCst) == since.0 {
-            return false;
-        }
-        let list = self.list();
-        let later = self.changes.load(Ordering::SeqCst) - since.0;
-        let remembered = list.latest.iter().rev().take_while(|(number, _)| *number > since.0);
-        later > list.latest.len() as u64
-            || remembered.into_iter().any(|(_, sketches)| sketches.iter().any(|(sketch, _)| matters(sketch)))
+    /// Notes changes within a distance of a sketch until the result is dropped.
+    pub(super) fn watch(&self, sketch: &S, distance: u32) -> Watch<'_, S> {
+        let mut list = self.list();
+        let number = list.number();
+        let mut watch = Watched { number, sketch: sketch.clone(), distance, is_disturbed: false };
+        watch.is_disturbed = list.entries.iter().any(|entry| entry.is_changing && watch.is_near(&entry.claim));
+        list.watches.push(watch);
+        Watch { claims: self, number }
     }
 
     fn list(&self) -> MutexGuard<'_, List<S>> {
         // A thread that panicked while it held a claim has written its batch or not: nothing is half done.
-        self.list.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<S> List<S> {
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
     fn place(&self, number: u64) -> usize {
         self.entries
             .binary_search_by_key(&number, |entry| entry.number)
@@ -185,18 +184,17 @@ pub(super) struct Held<'a, S: Sketch> {
 }
 
 impl<S: Sketch> Held<'_, S> {
-    /// Says that a batch is about to be written.
-    pub(super) fn changing(&self) {
+    /// Writes a batch, by the call that does it: queries near the claim's sketches are told.
+    pub(super) fn change<T>(&self, write: impl FnOnce() -> T) -> T {
         let mut list = self.claims.list();
         let place = list.place(self.number);
-        let change = self.claims.changes.load(Ordering::SeqCst) + 1;
-        list.entries[place].change = Some(change);
-        let sketches = list.entries[place].claim.sketches.clone();
-        list.latest.push_back((change, sketches));
-        if list.latest.len() > REMEMBERED {
-            list.latest.pop_front();
+        let List { entries, watches, .. } = &mut *list;
+        entries[place].is_changing = true;
+        for watch in watches {
+            watch.is_disturbed = watch.is_disturbed || watch.is_near(&entries[place].claim);
         }
-        self.claims.changes.store(change, Ordering::SeqCst);
+        drop(list);
+        write()
     }
 }
 
@@ -206,18 +204,33 @@ impl<S: Sketch> Drop for Held<'_, S> {
         let place = list.place(self.number);
         let ended = list.entries.remove(place);
         for waiting in &mut list.entries[place..] {
-            if waiting.claim.conflicts(&ended.claim) {
-                waiting.before -= 1;
-                if waiting.before == 0 {
+            if let Some(of) = waiting.before.iter().position(|&number| number == self.number) {
+                waiting.before.swap_remove(of);
+                if waiting.before.is_empty() {
                     waiting.granted.notify_one();
                 }
             }
         }
-        if ended.change.is_some() {
-            let under_way = list.entries.iter().filter_map(|entry| entry.change).min();
-            let settled = under_way.map_or_else(|| self.claims.changes.load(Ordering::SeqCst), |first| first - 1);
-            self.claims.settled.store(settled, Ordering::SeqCst);
-        }
         list.idle.push(ended.granted);
+    }
+}
+
+/// A query that is under way.
+pub(super) struct Watch<'a, S: Sketch> {
+    claims: &'a Claims<S>,
+    number: u64,
+}
+
+impl<S: Sketch> Watch<'_, S> {
+    /// Whether nothing near has changed until now.
+    pub(super) fn is_undisturbed(&self) -> bool {
+        let list = self.claims.list();
+        list.watches.iter().any(|watch| watch.number == self.number && !watch.is_disturbed)
+    }
+}
+
+impl<S: Sketch> Drop for Watch<'_, S> {
+    fn drop(&mut self) {
+        self.claims.list().watches.retain(|watch| watch.number != self.number);
     }
 }

@@ -221,7 +221,8 @@ impl<S: Sketch> Store<S> {
 
     /// Does what [`Store::check_and_insert_with`] does for each document in their order, so near-duplicates
     /// among them are found too, and returns the answers in that order. It is the fastest way for callers
-    /// that have many documents at hand: some hundreds at a time.
+    /// that have many documents at hand: some hundreds at a time. With [`Limits`] an answer that is cut short may
+    /// be another one than that of a single call, which looks in another order.
     ///
     /// # Errors
     /// Those of [`Store::check_and_insert_with`]. What can be refused is refused before anything is stored;
@@ -269,7 +270,7 @@ impl<S: Sketch> Store<S> {
         query::query(&self.shared, sketch, max_distance, Way::Cheapest, self.limits)
     }
 
-    /// Returns the document with an id.
+    /// Returns the document with an id, unless it has expired.
     ///
     /// # Errors
     /// [`Error::DocumentId`], [`Error::Corrupt`], and what the system reports.
@@ -280,7 +281,7 @@ impl<S: Sketch> Store<S> {
     /// Removes the document with an id and returns its sketch.
     ///
     /// # Errors
-    /// Those of [`Store::insert`]; then nothing was removed.
+    /// Those of [`Store::insert`]; then nothing was removed, unless only its sync has failed.
     pub fn delete(&self, id: impl AsRef<[u8]>) -> Result<Option<S>> {
         let id = checked_id(id.as_ref())?;
         self.shared.engine.writable()?;
@@ -295,11 +296,13 @@ impl<S: Sketch> Store<S> {
     /// Answers do not depend on it: it makes room, at the cost of reading all documents, all holders and the
     /// first table once. Other calls go on meanwhile.
     ///
+    /// `progress` is told how far it is, and stops it with [`ControlFlow::Break`](std::ops::ControlFlow::Break).
+    ///
     /// # Errors
-    /// Those of [`Store::insert`]; what was removed until then is removed.
-    pub fn expire(&self) -> Result<u64> {
+    /// Those of [`Store::insert`]; [`Error::Stopped`]. What was removed until then is removed.
+    pub fn expire(&self, progress: impl FnMut(Progress) -> std::ops::ControlFlow<()>) -> Result<u64> {
         self.shared.engine.writable()?;
-        let removed = expire::expire(&self.shared)?;
+        let removed = expire::expire(&self.shared, progress)?;
         self.settle()?;
         Ok(removed)
     }
@@ -326,8 +329,9 @@ impl<S: Sketch> Store<S> {
     }
 
     /// Compares all families: every document must have its holder and be in every table, and nothing else
-    /// may be there. It reads each family once from end to end in little memory, as they are now; other
-    /// calls go on meanwhile.
+    /// may be there. It reads each family once from end to end in little memory, as they are now, and looks
+    /// up the entries of those that do not agree, or may not where documents expire. Other calls go on
+    /// meanwhile.
     ///
     /// `progress` is told how far it is, and stops it with [`ControlFlow::Break`](std::ops::ControlFlow::Break).
     ///
@@ -369,6 +373,7 @@ impl<S: Sketch> Store<S> {
     /// # Errors
     /// Those of [`Store::flush`].
     pub fn compact(&self) -> Result<()> {
+        self.shared.advance_expiry(0)?;
         self.shared.engine.compact()
     }
 

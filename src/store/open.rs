@@ -52,7 +52,7 @@ pub(super) fn is_missing(path: &Path) -> Result<bool> {
 
 /// What the engine must know of a store's documents.
 pub(super) fn expiry<S: Sketch>(clock: &Arc<Clock>) -> Expiry {
-    Expiry { clock: Arc::clone(clock), sketch_bytes: S::BYTES }
+    Expiry { clock: Arc::clone(clock), limit: Arc::default(), sketch_bytes: S::BYTES }
 }
 
 /// Takes a document's value apart.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::Analyser;
 use crate::engine::Resources;
 
-/// What an open store may use, and which analyser is expected. None of it is stored, but the analyser
-/// of a new store.
+/// What an open store may use, and which analyser is expected. Of it only the analyser
+/// and the retention of a new store are stored.
 ///
 /// ```
 /// use nearstone::Options;
@@ -114,8 +114,8 @@ impl Options {
         self
     }
 
-    /// Lets the documents of a new store expire so long after they were stored, to the millisecond; never by
-    /// default. It is kept with the store, and a store that has another one is refused.
+    /// Lets the documents of a new store expire so long after they were stored, in whole milliseconds and at
+    /// least one; never by default. It is kept with the store, and a store that has another one is refused.
     ///
     /// What has expired is in no answer from that moment on. Its space comes back when the engine compacts
     /// the files it is in, and with [`Store::expire`](crate::Store::expire).

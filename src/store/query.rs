@@ -23,9 +23,9 @@ pub(super) fn query<S: Sketch>(
     limits: Limits,
 ) -> Result<Matches> {
     for _ in 0..ATTEMPTS {
-        let begun = store.claims.now();
+        let watch = store.claims.watch(sketch, max_distance);
         let matches = query_once(store, sketch, max_distance, way, limits)?;
-        if !store.claims.changed(begun, |changed| changed.distance_to(sketch) <= max_distance) {
+        if watch.is_undisturbed() {
             return Ok(matches);
         }
     }

@@ -16,9 +16,10 @@ use super::sketch::{Index, Sketch};
 use super::verify::{Progress, Reporter};
 use super::write::put_holder;
 use super::{Options, open};
+use crate::clock::Clock;
 use crate::engine::Engine;
 use crate::format::families::Family;
-use crate::{Result, clock::Clock};
+use crate::{Error, Result};
 
 /// What a repair has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,14 +37,25 @@ pub(super) fn repair<S: Sketch>(
     options: &Options,
     progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Repair> {
-    let options = options.clone().sketches_only();
+    let mut options = options.clone().sketches_only();
+    options.retention = None;
     let clock = Arc::new(Clock::default());
-    let engine = Engine::open(path, &options.resources().for_repair(), &expiry::<S>(&clock), false)?;
+    // Leniently only where it must be: a lenient open looks less closely at the log.
+    let strictly = Engine::open(path, &options.resources(), &expiry::<S>(&clock), false);
+    let engine = match strictly {
+        Err(Error::Corrupt { .. }) => {
+            Engine::open(path, &options.resources().for_repair(), &expiry::<S>(&clock), false)?
+        }
+        opened => opened?,
+    };
     let (record, settings) = read_record::<S>(&engine, path)?;
     let documents = engine.family(Family::Documents)?;
     let total = engine.approximate_keys(documents)?.saturating_mul(2);
-    let mut reporter =
-        Reporter::new(progress, total, "repair again, a store is not opened before its repair has ended");
+    let mut reporter = Reporter::new(
+        progress,
+        total,
+        "repair again; once tables are being written, the store is not opened before its repair has ended",
+    );
     reporter.phase("reading the documents")?;
     let mut scan = engine.scan(documents)?;
     while let Some((_, value)) = scan.next()? {

@@ -8,7 +8,7 @@ use super::results::Document;
 use super::sketch::{Index, Sketch};
 use super::work::Work;
 use crate::clock::{Clock, time_of};
-use crate::engine::{Engine, FamilyId, is_expired, malformed};
+use crate::engine::{Engine, FamilyId, Visited, is_expired, malformed};
 use crate::format::families::Family;
 use crate::format::record::StoreRecord;
 use crate::format::settings::Settings;
@@ -44,11 +44,27 @@ impl<S: Sketch> Shared<S> {
         let retention_millis = settings.retention_millis;
         let holders = engine.family(Family::Holders { identity_bytes: S::IDENTITY_BYTES, retention_millis })?;
         let index = S::Index::open(&engine, &record)?;
-        Ok(Self { engine, record, settings, documents, holders, index, simhash, claims: Claims::default(), clock })
+        let claims = Claims::default();
+        let shared = Self { engine, record, settings, documents, holders, index, simhash, claims, clock };
+        shared.advance_expiry(0)?;
+        Ok(shared)
     }
 
     pub(super) fn now(&self) -> u64 {
         self.clock.now_millis()
+    }
+
+    /// Lets compactions drop what has expired by now, once that is so many milliseconds later than what they
+    /// may drop already.
+    pub(super) fn advance_expiry(&self, step_millis: u64) -> Result<()> {
+        let now = self.now();
+        if self.settings.retention_millis.is_none()
+            || self.engine.is_read_only()
+            || now <= self.engine.expiry_limit().saturating_add(step_millis)
+        {
+            return Ok(());
+        }
+        self.engine.set_expiry_limit(now)
     }
 
     pub(super) fn is_expired(&self, stored_at_millis: u64, now: u64) -> bool {
@@ -115,14 +131,21 @@ impl<S: Sketch> Shared<S> {
         mut visit: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
         let corrupt = |e: Malformed| -> Error { malformed(self.engine.path(), e) };
-        let mut cursor = self.engine.cursor(self.holders)?;
-        self.engine.visit(&mut cursor, sketch.identity().as_ref(), |key, value| {
+        let mut cursor = match work.left() {
+            None => self.engine.cursor(self.holders)?,
+            Some(left) => self.engine.bounded_cursor(self.holders, left.max(1))?,
+        };
+        let visited = self.engine.visit(&mut cursor, sketch.identity().as_ref(), |key, value| {
             let id = keys::decode_holder(key, S::IDENTITY_BYTES).map_err(corrupt)?;
             if self.is_expired_holder(value, now)? {
                 return Ok(work.take());
             }
             visit(id)
-        })
+        })?;
+        if visited == Visited::GaveUp {
+            work.cut();
+        }
+        Ok(())
     }
 
     /// The smallest id of a document that has a sketch and has not expired.

@@ -1,3 +1,3 @@
 //! The locks of [`claims`](super::claims), so that its tests can put others in their place.
 
-pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
+pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -120,7 +120,8 @@ impl Tables {
                 near.verify(table, permuted, candidate, counts);
             }
             Ok(is_allowed)
-        })
+        })?;
+        Ok(())
     }
 }
 
@@ -222,7 +223,6 @@ impl Index<Fingerprint> for Tables {
             }
             let before = stats.tables.len().max(1);
             if way == Way::Cheapest && self.is_crowded(engine, near.work, stats.candidates, before, left)? {
-                near.found.clear();
                 self.scan(engine, &mut near, stats)?;
                 break;
             }
@@ -264,6 +264,8 @@ impl Index<Fingerprint> for Tables {
             .map(|(&query, work)| Near { query, max_distance, work, found: Vec::new() })
             .collect();
         let mut candidates = vec![0; sketches.len()];
+        // Without a limit a crowd has ways of its own; with one, the limit is the way.
+        let most = if begun.first().is_some_and(Work::is_limited) { u64::MAX } else { CROWD };
         let mut asked = Vec::new();
         for ((table, family, keys), radius) in self.entries().zip(probes.radii()) {
             let Some(radius) = *radius else { continue };
@@ -280,7 +282,7 @@ impl Index<Fingerprint> for Tables {
             let mut cursor = engine.cursor(family)?;
             for &(prefix, i) in &asked {
                 let near = &mut near[i];
-                if near.work.is_cut() || candidates[i] > CROWD {
+                if near.work.is_cut() || candidates[i] > most {
                     continue;
                 }
                 let permuted = table.permute(near.query);
@@ -290,8 +292,7 @@ impl Index<Fingerprint> for Tables {
             }
         }
         let mut found: Vec<_> = near.into_iter().map(Near::into_found).collect();
-        for (i, _) in candidates.iter().enumerate().filter(|&(_, &candidates)| candidates > CROWD) {
-            // A crowd has ways of its own.
+        for (i, _) in candidates.iter().enumerate().filter(|&(_, &candidates)| candidates > most) {
             work[i] = begun[i];
             let ask = Ask { sketch: &sketches[i], max_distance, way: Way::Cheapest };
             found[i] = self.near(engine, ask, &mut work[i], &mut QueryStats::default())?;

@@ -146,7 +146,7 @@ pub(super) fn verify<S: Sketch>(
             Ok(None) => found.expired += 1,
             Err(e) => {
                 found.malformed += 1;
-                found.example(|| format!("document {}: {e}", shown(id)));
+                found.example(|| format!("document {}: {}", shown(id), bare(&e)));
             }
         }
     }
@@ -172,7 +172,7 @@ pub(super) fn verify<S: Sketch>(
             Ok(true) => found.expired += 1,
             Err(e) => {
                 found.malformed += 1;
-                found.example(|| format!("holder {}: {e}", shown(key)));
+                found.example(|| format!("holder {}: {}", shown(key), bare(&e)));
             }
         }
     }
@@ -298,6 +298,14 @@ fn compare_table<S: Sketch>(
         }
     }
     Ok(())
+}
+
+/// What is wrong, without what to do about a whole store.
+fn bare(error: &Error) -> String {
+    match error {
+        Error::Corrupt { what, .. } => what.clone(),
+        error => error.to_string(),
+    }
 }
 
 /// A key for people: as text where it is one.

@@ -31,7 +31,7 @@ impl Limits {
     }
 
     /// Compares at most so many stored sketches, over all tables; where documents expire, entries that have
-    /// expired and are passed over count too. A query that is cut short may lack any match.
+    /// expired and are passed over count too. So do deleted entries of one sketch that lie in the way. A query that is cut short may lack any match.
     #[must_use]
     pub fn max_candidates(mut self, candidates: u64) -> Self {
         self.max_candidates = Some(candidates);
@@ -77,6 +77,20 @@ impl Work {
     /// Whether as many candidates can be taken.
     pub(crate) fn allows(&self, candidates: u64) -> bool {
         self.left.is_none_or(|left| candidates <= left)
+    }
+
+    pub(crate) fn is_limited(&self) -> bool {
+        self.left.is_some()
+    }
+
+    /// Notes that there was more than could be looked at.
+    pub(crate) fn cut(&mut self) {
+        self.is_cut = true;
+    }
+
+    /// How much may be done still.
+    pub(crate) fn left(&self) -> Option<u64> {
+        self.left
     }
 
     pub(crate) fn is_cut(&self) -> bool {

@@ -15,6 +15,9 @@ use crate::Result;
 use crate::engine::Batch;
 use crate::format::keys;
 
+/// How far what compactions may drop lags behind what has expired, while documents are stored.
+pub(super) const EXPIRY_STEP_MILLIS: u64 = 60_000;
+
 /// What a document is made of, beside its id.
 #[derive(Debug)]
 pub(super) struct Content<'a, S> {
@@ -68,8 +71,8 @@ pub(super) fn replace<S: Sketch>(
     if let Some(old) = old.filter(|old| old.sketch != *new.sketch) {
         release(store, &mut batch, id, &old.sketch)?;
     }
-    held.changing();
-    batch.write()
+    held.change(|| batch.write())?;
+    store.advance_expiry(EXPIRY_STEP_MILLIS)
 }
 
 pub(super) fn put_value<S: Sketch>(
@@ -99,8 +102,7 @@ pub(super) fn remove<S: Sketch>(store: &Shared<S>, held: &Held<'_, S>, id: &[u8]
     let mut batch = store.engine.batch();
     batch.delete(store.documents, id)?;
     release(store, &mut batch, id, sketch)?;
-    held.changing();
-    batch.write()
+    held.change(|| batch.write())
 }
 
 /// Takes a document out of the holders of its sketch, and the sketch out of the tables if it was the

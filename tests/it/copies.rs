@@ -83,6 +83,52 @@ fn a_checkpoint_is_refused_where_something_is() {
     assert!(matches!(reader.checkpoint(scratch.dir.path().join("copy")), Err(Error::ReadOnly { .. })));
 }
 
+/// Of many threads that copy to one place one does, and its copy is whole; directories of the caller with
+/// names like those that a copy is made under are left alone.
+#[test]
+fn one_of_many_copies_to_one_place_is_made() {
+    let scratch = Scratch::new();
+    let store = filled(&scratch, 2_000);
+    let target = scratch.dir.path().join("copy");
+    for name in ["copy.tmp", ".copy"] {
+        fs::create_dir(scratch.dir.path().join(name)).unwrap();
+        fs::write(scratch.dir.path().join(name).join("mine"), "x").unwrap();
+    }
+    // What a copy that was killed has left.
+    fs::create_dir(scratch.dir.path().join(".copy.nearstone-copy.tmp")).unwrap();
+    let made: Vec<bool> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| {
+                let (store, target) = (store.clone(), &target);
+                scope.spawn(move || match store.checkpoint(target) {
+                    Ok(()) => true,
+                    Err(Error::AlreadyExists { .. }) => false,
+                    Err(e) => panic!("{e}"),
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(made.iter().filter(|&&made| made).count(), 1);
+    let copy = SimhashStore::open_read_only(&target, &small()).unwrap();
+    assert_eq!(copy.verify(go_on).unwrap().documents, 2_000);
+    for name in ["copy.tmp", ".copy"] {
+        assert_eq!(fs::read(scratch.dir.path().join(name).join("mine")).unwrap(), b"x");
+    }
+    assert!(!scratch.dir.path().join(".copy.nearstone-copy.tmp").exists());
+}
+
+/// A repair with options that do not fit the store changes nothing that matters.
+#[test]
+fn repair_takes_the_retention_of_the_store() {
+    let scratch = Scratch::new();
+    drop(filled(&scratch, 100));
+    let options = small().retention(std::time::Duration::from_secs(1));
+    assert_eq!(SimhashStore::repair(scratch.path(), &options, go_on).unwrap().documents, 100);
+    assert_eq!(scratch.open().retention(), None);
+    assert!(scratch.open().verify(go_on).unwrap().is_sound());
+}
+
 #[test]
 fn a_second_writer_is_told_which_store_is_in_use() {
     let scratch = Scratch::new();

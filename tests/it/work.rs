@@ -8,6 +8,7 @@ use crate::common::{Random, Scratch};
 #[test]
 fn a_page_held_a_million_times_is_one_candidate() {
     const COPIES: u64 = 1_000_000;
+    const DELETED: u64 = 200_000;
     let scratch = Scratch::new();
     let store = scratch.create(&TableDesign::default());
     let page = Fingerprint::new(0x0123_4567_89ab_cdef);
@@ -22,14 +23,16 @@ fn a_page_held_a_million_times_is_one_candidate() {
     assert_eq!(first.stats().candidates, 4, "one in each table");
     let ids: Vec<u64> = first.iter().map(|m| u64::from_be_bytes(m.id.as_slice().try_into().unwrap())).collect();
     assert_eq!(ids, [0, 1, 2]);
-    // The first ones are deleted: what is left is found behind them.
-    for n in 0..1000u64 {
+    // Many are deleted: what lies in the way is work, and where it is bounded the answer says so.
+    for n in 0..DELETED {
         store.delete(n.to_be_bytes()).unwrap();
     }
-    assert_eq!(
-        store.with_limits(Limits::new().max_matches(1)).query(&page, 0).unwrap().as_slice()[0].id,
-        1000u64.to_be_bytes()
-    );
+    let bounded = store.with_limits(Limits::new().max_candidates(10_000).max_matches(1));
+    let cut = bounded.query(&page, 3).unwrap();
+    assert!(cut.is_truncated() && cut.is_empty(), "{cut:?}");
+    assert_eq!(bounded.check_and_insert("new", &page, 3).unwrap(), Admission::Undecided);
+    store.compact().unwrap();
+    assert_eq!(bounded.query(&page, 3).unwrap().as_slice()[0].id, DELETED.to_be_bytes());
 }
 
 /// A million values under one prefix of each table, and under prefixes that a probe reaches by flips.
@@ -87,4 +90,33 @@ fn limits_count_what_they_say() {
     }
     let none = store.with_limits(Limits::new().max_candidates(0));
     assert_eq!(none.check_and_insert("x", &query, 3).unwrap(), Admission::Undecided);
+}
+
+/// Batches of ids that are stored, and of ids that repeat, do what single calls do.
+#[test]
+fn batches_that_replace_do_what_single_calls_do() {
+    let scratch = Scratch::new();
+    let other = Scratch::new();
+    let (batches, singles) = (scratch.create(&TableDesign::default()), other.create(&TableDesign::default()));
+    let mut random = Random(9);
+    for round in 0..4u64 {
+        // Half of the ids come again, some of them twice in a batch; some pages are near others.
+        let documents: Vec<([u8; 8], Fingerprint)> = (0..1_000)
+            .map(|_| {
+                let centre = Random(random.below(900)).next();
+                let flips = u32::try_from(random.below(3)).unwrap();
+                ((random.below(600) + round * 300).to_be_bytes(), Fingerprint::new(random.flipped(centre, flips)))
+            })
+            .collect();
+        let new: Vec<_> = documents.iter().map(|(id, sketch)| NewDocument::new(id, *sketch)).collect();
+        let together = batches.check_and_insert_batch(&new, 3).unwrap();
+        let one_by_one: Vec<_> =
+            documents.iter().map(|(id, sketch)| singles.check_and_insert(id, sketch, 3).unwrap()).collect();
+        assert_eq!(together, one_by_one);
+    }
+    let stored = |store: &nearstone::SimhashStore| -> Vec<_> {
+        store.iter().unwrap().map(|document| document.map(|d| (d.id, d.sketch)).unwrap()).collect()
+    };
+    assert_eq!(stored(&batches), stored(&singles));
+    assert!(batches.verify(|_| std::ops::ControlFlow::Continue(())).unwrap().is_sound());
 }

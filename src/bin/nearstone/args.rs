@@ -11,7 +11,7 @@ use nearstone::{Fingerprint, TableDesign};
 
 use crate::failure::Usage;
 pub(crate) use input::{Analysis, Input};
-use values::{count, distance, factor, share};
+use values::{count, distance, factor, retention, share};
 
 /// Find near-duplicate documents, and keep what was seen in a store on disk.
 #[derive(Debug, Parser)]
@@ -141,7 +141,7 @@ pub(crate) struct Create {
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) documents: Option<u64>,
     /// Let documents expire so long after they were stored, such as 30days or 12h [default: never]
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = retention)]
     pub(crate) retention: Option<Duration>,
     #[command(flatten)]
     pub(crate) analysis: Analysis,

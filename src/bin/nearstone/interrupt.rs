@@ -1,4 +1,4 @@
-//! Ctrl-C and termination: the document at hand is finished and the store flushed. A second one ends the
+//! Ctrl-C and termination: the batch at hand is finished and the store flushed. A second one ends the
 //! program at once, which the store survives as well.
 
 use std::sync::atomic::{AtomicBool, Ordering};

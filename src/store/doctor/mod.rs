@@ -96,7 +96,7 @@ pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Di
         let probed = probes.radii().iter().flatten().count() as u64;
         design.candidates(&probes, sketches.saturating_sub(1)) + bits::number(probed)
     });
-    let tested = selftest::run(store, &spread(&sample, samples), design.max_distance())?;
+    let tested = selftest::run(store, &spread(&sample, samples), design.max_distance(), now)?;
     let missing = |table: &TableReport| sketches.saturating_sub(table.entries);
     let mut diagnosis = Diagnosis {
         missing_entries: tables.iter().map(missing).sum::<u64>() + documents.abs_diff(tested.documents),

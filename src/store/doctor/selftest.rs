@@ -55,7 +55,7 @@ impl Sum {
 /// Asks for each of the sketches, with as many bits flipped as each distance, within that distance, and
 /// compares the answers with all documents. The queries probe, whatever is cheaper: it is the tables that
 /// are tested.
-pub(super) fn run(store: &Shared<Fingerprint>, sample: &[Fingerprint], max_distance: u32) -> Result<Tested> {
+pub(super) fn run(store: &Shared<Fingerprint>, sample: &[Fingerprint], max_distance: u32, now: u64) -> Result<Tested> {
     let mut asked = Vec::new();
     for (i, sketch) in sample.iter().enumerate() {
         for distance in 0..=max_distance {
@@ -68,7 +68,7 @@ pub(super) fn run(store: &Shared<Fingerprint>, sample: &[Fingerprint], max_dista
         }
     }
     let mut documents = 0;
-    visit(store, |id, stored| {
+    visit(store, now, |id, stored| {
         documents += 1;
         for query in &mut asked {
             let distance = query.sketch.distance(stored);
@@ -80,16 +80,16 @@ pub(super) fn run(store: &Shared<Fingerprint>, sample: &[Fingerprint], max_dista
     let near = asked.iter().map(|query| query.near.count).sum();
     let mut result = SelfTest { queries: asked.len() as u64, near, ..SelfTest::default() };
     for query in asked.iter().filter(|query| query.answered != query.near) {
-        compare(store, query, &mut result)?;
+        compare(store, query, now, &mut result)?;
     }
     Ok(Tested { result, documents })
 }
 
 /// Counts what an answer lacks and what it has too much, one document after the other.
-fn compare(store: &Shared<Fingerprint>, asked: &Asked, result: &mut SelfTest) -> Result<()> {
+fn compare(store: &Shared<Fingerprint>, asked: &Asked, now: u64, result: &mut SelfTest) -> Result<()> {
     let answer = query(store, &asked.sketch, asked.distance, Way::Probes, Limits::default())?;
     let mut answer: HashMap<Vec<u8>, u32> = answer.into_iter().map(|found| (found.id, found.distance)).collect();
-    visit(store, |id, stored| {
+    visit(store, now, |id, stored| {
         let distance = asked.sketch.distance(stored);
         if distance <= asked.distance {
             match answer.get(id) {
@@ -104,10 +104,9 @@ fn compare(store: &Shared<Fingerprint>, asked: &Asked, result: &mut SelfTest) ->
     Ok(())
 }
 
-/// Visits all documents.
-fn visit(store: &Shared<Fingerprint>, mut visit: impl FnMut(&[u8], Fingerprint)) -> Result<()> {
+/// Visits all documents that had not expired at a time.
+fn visit(store: &Shared<Fingerprint>, now: u64, mut visit: impl FnMut(&[u8], Fingerprint)) -> Result<()> {
     let mut scan = store.engine.scan(store.documents)?;
-    let now = store.now();
     while let Some((id, value)) = scan.next()? {
         let stored = store.decode(value)?;
         if !store.is_expired(stored.time, now) {

@@ -185,7 +185,7 @@ impl Model {
                 self.set_time();
             }
             9880..9920 => {
-                self.store().expire().unwrap();
+                self.store().expire(|_| ControlFlow::Continue(())).unwrap();
             }
             9920..9950 => self.store().flush().unwrap(),
             9950..9960 => self.store().compact().unwrap(),

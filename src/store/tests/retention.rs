@@ -7,7 +7,8 @@ use super::value;
 use crate::{Admission, Fingerprint, Limits, Options, SimhashStore, TableDesign, Verification};
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
-const BEGIN: u64 = 1_700_000_000_000;
+/// Later than the clock of any machine, since time does not go back.
+const BEGIN: u64 = 4_000_000_000_000;
 
 fn options() -> Options {
     Options::new().cache_bytes(4 << 20).write_buffer_bytes(4 << 20).retention(Duration::from_millis(DAY))
@@ -102,7 +103,7 @@ fn compaction_drops_what_has_expired_and_nothing_else() {
     for n in 0..100u64 {
         assert!(store.check_and_insert(n.to_be_bytes(), &Fingerprint::new(value(n)), 3).unwrap().is_admitted());
     }
-    assert_eq!(store.expire().unwrap(), 0);
+    assert_eq!(store.expire(|_| ControlFlow::Continue(())).unwrap(), 0);
     assert_eq!(keys(&store), [800, 800, 800]);
     assert_eq!(verified(&store).orphan_entries, 0);
     drop(store);
@@ -121,10 +122,10 @@ fn expire_removes_what_has_expired_everywhere() {
         store.insert(n.to_be_bytes(), &Fingerprint::new(value(n % 100))).unwrap();
     }
     store.shared.clock.set(BEGIN + DAY + 149);
-    assert_eq!(store.expire().unwrap(), 150);
+    assert_eq!(store.expire(|_| ControlFlow::Continue(())).unwrap(), 150);
     assert_eq!(keys(&store), [150, 150, 100]);
     store.shared.clock.set(BEGIN + DAY + 249);
-    assert_eq!(store.expire().unwrap(), 100);
+    assert_eq!(store.expire(|_| ControlFlow::Continue(())).unwrap(), 100);
     assert_eq!(keys(&store), [50, 50, 50]);
     assert_eq!(verified(&store).expired, 0);
 }
@@ -143,7 +144,7 @@ fn expire_removes_holders_whose_documents_were_dropped() {
     }
     batch.write().unwrap();
     store.shared.clock.set(BEGIN + DAY);
-    assert_eq!(store.expire().unwrap(), 5);
+    assert_eq!(store.expire(|_| ControlFlow::Continue(())).unwrap(), 5);
     assert_eq!(keys(&store), [0, 0, 0]);
 }
 
@@ -183,4 +184,35 @@ fn the_retention_is_kept_with_the_store() {
     drop(SimhashStore::create(&path, &TableDesign::default(), &plain).unwrap());
     let message = SimhashStore::open(&path, &options()).unwrap_err().to_string();
     assert!(message.contains("the retention none, asked for 86400000 ms"), "{message}");
+}
+
+/// What compactions may have dropped has expired for good, whatever the clock of the next process says.
+#[test]
+fn a_clock_that_was_set_back_brings_nothing_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = create(&dir);
+    for n in 0..100u64 {
+        store.insert(n.to_be_bytes(), &Fingerprint::new(value(n))).unwrap();
+    }
+    store.shared.clock.set(BEGIN + DAY);
+    // Of some documents and of other holders, as compactions of single families do it.
+    store.shared.advance_expiry(0).unwrap();
+    let mut batch = store.shared.engine.batch();
+    for n in 0..50u64 {
+        batch.delete(store.shared.documents, &n.to_be_bytes()).unwrap();
+    }
+    batch.write().unwrap();
+    let copy = dir.path().join("copy");
+    store.checkpoint(&copy).unwrap();
+    drop(store);
+    // These have the clock of the machine, which is earlier.
+    let copy = SimhashStore::open_read_only(&copy, &options()).unwrap();
+    let store = SimhashStore::open(dir.path().join("store"), &options()).unwrap();
+    for store in [&copy, &store] {
+        assert_eq!(store.iter().unwrap().count(), 0);
+        assert!((0..100).all(|n| store.query(&Fingerprint::new(value(n)), 3).unwrap().is_empty()));
+        verified(store);
+    }
+    assert!(store.check_and_insert("new", &Fingerprint::new(value(1)), 3).unwrap().is_admitted());
+    assert!(store.get("new").unwrap().unwrap().stored_at >= crate::clock::time_of(BEGIN + DAY));
 }

@@ -1,5 +1,7 @@
 //! Values of arguments that are more than numbers.
 
+use std::time::Duration;
+
 use nearstone::TableDesign;
 
 pub(super) fn distance() -> clap::builder::RangedI64ValueParser<u32> {
@@ -31,4 +33,10 @@ pub(super) fn share(text: &str) -> Result<(u32, f64), String> {
         distance <= TableDesign::MAX_DISTANCE && (0.0..=1.0).contains(&share)
     });
     parts.ok_or_else(|| "a distance of 0 to 16, a colon and a share of 0 to 1, as in 12:0.01".to_owned())
+}
+
+/// A time of at least a millisecond.
+pub(super) fn retention(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|e| e.to_string())?;
+    if time < Duration::from_millis(1) { Err("it is less than 1ms".to_owned()) } else { Ok(time) }
 }

@@ -50,7 +50,8 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
                 run.counts.bad += 1;
                 progress.line(&format!("nearstone: {bad}"));
             }
-            Err(Failure::Record(bad)) => return Err(bad.into()),
+            // The documents before it are dealt with.
+            Err(Failure::Record(bad)) => return run.settle().and(Err(bad.into())),
             Err(Failure::Other(e)) => return Err(e),
             Ok(()) => {}
         }

@@ -4,7 +4,7 @@ use nearstone::{Options, SimhashStore};
 
 use crate::args::Expire;
 use crate::failure::{Outcome, Usage};
-use crate::progress::thousands;
+use crate::progress::{Steps, thousands};
 use crate::prose::say;
 
 pub(crate) fn run(args: &Expire) -> anyhow::Result<Outcome> {
@@ -13,8 +13,10 @@ pub(crate) fn run(args: &Expire) -> anyhow::Result<Outcome> {
         let why = "documents of this store never expire: create one with --retention for those that should";
         return Err(Usage(why.to_owned()).into());
     }
-    let removed = store.expire()?;
+    let steps = Steps::new(false);
+    let removed = store.expire(|progress| steps.show(progress));
+    steps.finish();
     store.flush()?;
-    say!("expired documents removed: {}", thousands(removed));
+    say!("expired documents removed: {}", thousands(removed?));
     Ok(Outcome::Done)
 }
