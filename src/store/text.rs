@@ -1,0 +1,55 @@
+//! The calls of a store of fingerprints that take texts, and its doctor.
+
+use super::{Admission, Diagnosis, Matches, Store, doctor};
+use crate::{Error, Fingerprint, Result};
+
+impl Store<Fingerprint> {
+    /// Returns the fingerprint of a text by the analyser of the store, or `None` where the text has no
+    /// features.
+    ///
+    /// # Errors
+    /// [`Error::NoAnalyser`] where the store has none, or was opened with [`Options::sketches_only`](crate::Options::sketches_only).
+    pub fn fingerprint(&self, text: &str) -> Result<Option<Fingerprint>> {
+        let simhash = self.shared.simhash.as_ref();
+        let simhash = simhash.ok_or_else(|| Error::NoAnalyser { path: self.path().to_owned() })?;
+        Ok(simhash.fingerprint(text))
+    }
+
+    /// Looks at the store's own data: dead bits and bits that move together, the most repeated
+    /// fingerprints, the most crowded prefixes of each table, predicted against measured candidates; and
+    /// tests the answers of the store against a full scan, for `samples` stored fingerprints with as many
+    /// bits flipped as each distance from 0 to that of the design.
+    ///
+    /// It reads every table once, and the documents once with `samples` times the distances comparisons each.
+    /// Documents that are stored or deleted meanwhile may count as missed or wrong.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], and what the system reports.
+    pub fn doctor(&self, samples: usize) -> Result<Diagnosis> {
+        doctor::diagnose(&self.shared, samples)
+    }
+
+    /// [`Store::check_and_insert`] for a text. `None` means that the text has no features: it is near
+    /// nothing, and was not stored.
+    ///
+    /// # Errors
+    /// Those of [`Store::check_and_insert`] and [`Store::fingerprint`].
+    pub fn check_and_insert_text(
+        &self,
+        id: impl AsRef<[u8]>,
+        text: &str,
+        max_distance: u32,
+    ) -> Result<Option<Admission>> {
+        let fingerprint = self.fingerprint(text)?;
+        fingerprint.map(|fingerprint| self.check_and_insert(id, &fingerprint, max_distance)).transpose()
+    }
+
+    /// [`Store::query`] for a text. `None` means that the text has no features, and is near nothing.
+    ///
+    /// # Errors
+    /// Those of [`Store::query`] and [`Store::fingerprint`].
+    pub fn query_text(&self, text: &str, max_distance: u32) -> Result<Option<Matches>> {
+        let fingerprint = self.fingerprint(text)?;
+        fingerprint.map(|fingerprint| self.query(&fingerprint, max_distance)).transpose()
+    }
+}

@@ -1,0 +1,116 @@
+//! The calls that keep a store in order.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::sketch::Sketch;
+use super::{Options, Progress, Repair, Stats, Store, Verification, expire, repair, verify};
+use crate::Result;
+use crate::clock::time_of;
+use crate::format::families::Family;
+
+impl<S: Sketch> Store<S> {
+    /// Makes everything stored so far survive a power cut, and writes out what is buffered, so that the store
+    /// opens fast.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly), [`Error::DiskFull`](crate::Error::DiskFull), and what the system reports.
+    pub fn flush(&self) -> Result<()> {
+        self.shared.engine.flush()
+    }
+
+    /// Merges the files of every table, which makes them smaller and queries faster. It takes as long
+    /// as reading and writing the whole store; other calls go on meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`Store::flush`].
+    pub fn compact(&self) -> Result<()> {
+        self.shared.advance_expiry(0)?;
+        self.shared.engine.compact()
+    }
+
+    /// Returns the size of the store.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn stats(&self) -> Result<Stats> {
+        let shared = &self.shared;
+        let engine = &shared.engine;
+        let retention = shared.settings.retention_millis;
+        let families = Family::all(&shared.record.design, S::IDENTITY_BYTES, retention, shared.record.generation);
+        let tables = families.into_iter().filter(|family| matches!(family, Family::Table { .. }));
+        let tables = tables.map(|family| engine.family(family)).collect::<Result<Vec<_>>>()?;
+        Ok(Stats {
+            approximate_documents: engine.approximate_keys(shared.documents)?,
+            approximate_sketches: tables.first().map_or(Ok(0), |&table| engine.approximate_keys(table))?,
+            disk_bytes: engine.disk_bytes()?,
+            table_bytes: tables.iter().map(|&table| engine.file_bytes(table)).sum::<Result<_>>()?,
+            document_bytes: engine.file_bytes(shared.documents)?,
+            holder_bytes: engine.file_bytes(shared.holders)?,
+            write_buffer_bytes: engine.write_buffer_bytes()?,
+            cache_bytes: engine.cache_usage_bytes(),
+            tables: tables.len(),
+            generation: shared.record.generation,
+            created_at: time_of(shared.record.created_at_millis),
+        })
+    }
+
+    /// Removes the documents that have expired, and what is left in the tables of those that compactions
+    /// have dropped; returns how many documents there were. Without a retention there is nothing to do.
+    ///
+    /// Answers do not depend on it: it makes room, at the cost of reading all documents, all holders and the
+    /// first table once. Other calls go on meanwhile.
+    ///
+    /// `progress` is told how far it is, and stops it with [`ControlFlow::Break`].
+    ///
+    /// # Errors
+    /// Those of [`Store::insert`]; [`Error::Stopped`](crate::Error::Stopped). What was removed until then is removed.
+    pub fn expire(&self, progress: impl FnMut(Progress) -> ControlFlow<()>) -> Result<u64> {
+        self.shared.engine.writable()?;
+        let removed = expire::expire(&self.shared, progress)?;
+        self.settle()?;
+        Ok(removed)
+    }
+
+    /// Copies the store as it is now into a directory that must not exist, for other processes to read, or
+    /// as a backup. Writers go on meanwhile.
+    ///
+    /// Data files do not change once they are written, so on the same file system they are shared with the
+    /// copy instead of being copied: it takes milliseconds, and disk only for what the store deletes later.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`](crate::Error::AlreadyExists), [`Error::ReadOnly`](crate::Error::ReadOnly), [`Error::DiskFull`](crate::Error::DiskFull), and what the system reports.
+    pub fn checkpoint(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.shared.engine.checkpoint(path.as_ref())
+    }
+
+    /// Compares all families: every document must have its holder and be in every table, and nothing else
+    /// may be there. It reads each family once from end to end in little memory, as they are now, and looks
+    /// up the entries of those that do not agree, or may not where documents expire. Other calls go on
+    /// meanwhile.
+    ///
+    /// `progress` is told how far it is, and stops it with [`ControlFlow::Break`].
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt) where bytes cannot be read at all, [`Error::Stopped`](crate::Error::Stopped), and what the system reports.
+    pub fn verify(&self, progress: impl FnMut(Progress) -> ControlFlow<()>) -> Result<Verification> {
+        verify::verify(&self.shared, progress)
+    }
+
+    /// Builds the tables and holders of a store anew from its documents. The store must not be open.
+    ///
+    /// It is for stores that [`Store::verify`] finds fault with, or that cannot be opened because a table
+    /// was damaged or lost. The documents are read through first: where they are damaged nothing is changed.
+    /// A repair that was interrupted must be repeated before the store can be opened.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`], [`Error::Corrupt`](crate::Error::Corrupt) where the documents or the store record are damaged,
+    /// [`Error::Stopped`](crate::Error::Stopped), and what the system reports.
+    pub fn repair(
+        path: impl AsRef<Path>,
+        options: &Options,
+        progress: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Repair> {
+        repair::repair::<S>(path.as_ref(), options, progress)
+    }
+}
