@@ -208,7 +208,9 @@ impl Index<Fingerprint> for Tables {
     ) -> Result<Vec<(u32, Fingerprint)>> {
         let Ask { sketch, max_distance, way } = ask;
         if max_distance == 0 && way == Way::Cheapest {
-            return Ok(Self::itself(*sketch, work));
+            let found = Self::itself(*sketch, work);
+            stats.candidates += found.len() as u64;
+            return Ok(found);
         }
         let mut near = Near { query: *sketch, max_distance, work, found: Vec::new() };
         let Some(probes) = self.probes_unless_scan(engine, max_distance, way)? else {

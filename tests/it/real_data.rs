@@ -76,13 +76,15 @@ fn package_summaries_are_answered_as_brute_force_answers() {
     }
     let (&value, &count) = holders.iter().max_by_key(|&(_, count)| count).unwrap();
     assert_eq!(count, 4910);
-    let matches = store.query(&value, 0).unwrap();
-    assert_eq!(matches.len(), 4910);
-    let bucket = holders.keys().filter(|other| other.bits() >> 48 == value.bits() >> 48).count() as u64;
+    let same = store.query(&value, 0).unwrap();
+    assert_eq!((same.len(), same.stats().probes, same.stats().candidates), (4910, 0, 1), "its holders tell");
+    let near = store.query(&value, 3).unwrap();
+    let block = |sketch: &Fingerprint, table: u32| sketch.bits() << (16 * table) >> 48;
+    let bucket = |table| holders.keys().filter(|other| block(other, table) == block(&value, table)).count() as u64;
     assert_eq!(
-        (matches.stats().probes, matches.stats().candidates),
-        (1, bucket),
-        "its table's bucket, each value once"
+        (near.stats().probes, near.stats().candidates),
+        (4, (0..4).map(bucket).sum()),
+        "the buckets of its prefixes, each value once"
     );
 }
 
