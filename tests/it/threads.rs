@@ -259,3 +259,50 @@ fn a_query_sees_no_later_document_without_the_earlier_ones() {
         }
     });
 }
+
+/// Few documents that take few sketches from each other, in every way there is, while the families are compared
+/// again and again: they agree at each moment, and in the end.
+#[test]
+fn families_agree_while_documents_take_sketches_from_each_other() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let sketches = [0, 1 << 63, 0x00ff_00ff_00ff_00ff].map(Fingerprint::new);
+    let done = AtomicBool::new(false);
+    let go_on = |_| std::ops::ControlFlow::Continue(());
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4u64)
+            .map(|seed| {
+                let store = store.clone();
+                scope.spawn(move || {
+                    let mut random = Random(seed);
+                    for _ in 0..4_000 {
+                        let id = random.below(4).to_be_bytes();
+                        let sketch = sketches[usize::try_from(random.below(3)).unwrap()];
+                        match random.below(4) {
+                            0 => drop(store.delete(id).unwrap().map(|sketch| sketch.bits())),
+                            1 => drop(store.check_and_insert(id, &sketch, 0).unwrap()),
+                            _ => assert!(store.insert(id, &sketch).unwrap().is_none_or(|old| sketches.contains(&old))),
+                        }
+                    }
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            let mut compared = 0;
+            while !done.load(Ordering::Relaxed) || compared == 0 {
+                let found = store.verify(go_on).unwrap();
+                assert!(found.is_sound(), "{found:?}");
+                compared += 1;
+            }
+        });
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(store.verify(go_on).unwrap().is_sound());
+    for sketch in sketches {
+        let holders = store.iter().unwrap().filter(|document| document.as_ref().unwrap().sketch == sketch).count();
+        assert_eq!(store.query(&sketch, 0).unwrap().len(), holders);
+    }
+}
