@@ -56,7 +56,7 @@ pub enum Error {
         supported: u16,
     },
     /// Bytes on disk are not what the format allows.
-    #[error("the store at {} is damaged: {what}; restore a copy, or repair it (nearstone repair, Store::repair)", path.display())]
+    #[error("the store at {} is damaged: {what}; restore a copy, or repair it (nearstone repair, Store::repair) where its documents are whole", path.display())]
     Corrupt {
         /// The store that was read.
         path: PathBuf,

@@ -29,6 +29,10 @@ impl Engine {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "it has no name of its own");
             errors::io("copy the store to", path, source)
         })?;
+        if unfinished.parent().is_some_and(|parent| !parent.as_os_str().is_empty() && !parent.is_dir()) {
+            let source = io::Error::new(io::ErrorKind::NotFound, "there is no directory for it: create that first");
+            return Err(errors::io("copy the store to", path, source));
+        }
         // What a copy that was killed has left.
         remove(&unfinished)?;
         let made = self.copy(&unfinished).and_then(|()| {

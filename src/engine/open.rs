@@ -74,6 +74,11 @@ pub(crate) fn inspect(path: &Path) -> Result<Found> {
     let others = || names.iter().filter(|name| *name != DEFAULT_FAMILY);
     let has = |kind: fn(&Family) -> bool| others().filter_map(|name| name.parse().ok()).any(|family| kind(&family));
     Ok(match is_begun {
+        // A creation that was interrupted has no data yet.
+        true if others().next().is_none() && has_data(path)? => {
+            let what = "its MANIFEST names no family, but there are data files".to_owned();
+            return Err(Error::Corrupt { path: path.to_owned(), what });
+        }
         true if others().next().is_none() => Found::Begun,
         // One of our families is enough: the others may be missing, or of a later format.
         true if others().any(|name| is_ours(name)) => Found::Store(names),
@@ -86,6 +91,11 @@ pub(crate) fn inspect(path: &Path) -> Result<Found> {
         }
         _ => Found::Other(FOREIGN.into()),
     })
+}
+
+fn has_data(path: &Path) -> Result<bool> {
+    let mut entries = fs::read_dir(path).map_err(|e| errors::io("read", path, e))?.flatten();
+    Ok(entries.any(|entry| entry.path().extension().is_some_and(|extension| extension == "sst")))
 }
 
 fn is_ours(name: &str) -> bool {

@@ -396,3 +396,22 @@ fn times_do_not_go_back() {
         last = stored_at;
     }
 }
+
+/// A MANIFEST that is cut before it names the families is damage, and no invitation to create a store.
+#[test]
+fn a_cut_manifest_is_damage() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    store.insert("id", &Fingerprint::new(1)).unwrap();
+    store.flush().unwrap();
+    drop(store);
+    let current = fs::read_to_string(scratch.path().join("CURRENT")).unwrap();
+    let manifest = fs::File::options().write(true).open(scratch.path().join(current.trim())).unwrap();
+    manifest.set_len(130).unwrap();
+    for refused in [
+        SimhashStore::open(scratch.path(), &small()),
+        SimhashStore::open_or_create(scratch.path(), &TableDesign::default(), &small()),
+    ] {
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Corrupt);
+    }
+}
