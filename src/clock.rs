@@ -20,7 +20,9 @@ impl Clock {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let now = u64::try_from(now).unwrap_or(u64::MAX);
-        self.latest_millis.fetch_max(now, Ordering::Relaxed).max(now)
+        // Mostly the millisecond has not changed, and threads that only read do not slow each other down.
+        let latest = self.latest_millis.load(Ordering::Relaxed);
+        if now <= latest { latest } else { self.latest_millis.fetch_max(now, Ordering::Relaxed).max(now) }
     }
 
     /// Keeps the time from being earlier than this.

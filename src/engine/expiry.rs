@@ -23,7 +23,7 @@ pub(crate) fn is_expired(stored_at_millis: u64, retention_millis: u64, now_milli
     stored_at_millis.saturating_add(retention_millis) <= now_millis
 }
 
-/// What tells an entry's time.
+/// What the engine must know to let entries expire.
 #[derive(Clone, Debug)]
 pub(crate) struct Expiry {
     pub(crate) clock: Arc<Clock>,

@@ -18,7 +18,7 @@ use rocksdb::{
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) use cursor::Cursor;
 pub(crate) use errors::malformed;
@@ -56,6 +56,8 @@ pub(crate) struct Engine {
     /// One checkpoint at a time.
     checkpoints: Mutex<()>,
     expiry: Expiry,
+    /// One change of the expiry limit at a time.
+    limits: Mutex<()>,
     /// Whether a write has failed for lack of space.
     is_full: AtomicBool,
 }
@@ -90,13 +92,18 @@ impl Engine {
         self.expiry.limit.load(Ordering::SeqCst)
     }
 
-    /// Lets compactions drop what has expired by a time, which must not be earlier than before.
+    /// Lets compactions drop what has expired by a time, unless they may by a later one already.
     pub(crate) fn set_expiry_limit(&self, millis: u64) -> Result<()> {
+        // One after the other, or an earlier limit could take the place of a later one on the medium.
+        let _one = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        if millis <= self.expiry_limit() {
+            return Ok(());
+        }
         let mut synced = WriteOptions::default();
         synced.set_sync(true);
         let db = &self.database.db;
         db.put_opt(EXPIRY_KEY, millis.to_be_bytes(), &synced).map_err(|e| self.error(&e))?;
-        self.expiry.limit.fetch_max(millis, Ordering::SeqCst);
+        self.expiry.limit.store(millis, Ordering::SeqCst);
         Ok(())
     }
 

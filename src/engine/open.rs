@@ -187,6 +187,7 @@ impl Engine {
             syncs: Syncs::default(),
             checkpoints: Mutex::new(()),
             expiry: expiry.clone(),
+            limits: Mutex::new(()),
             is_full: AtomicBool::new(false),
         })
     }

@@ -11,7 +11,7 @@ use super::query::nearest;
 use super::results::{Admission, Match, NewDocument, QueryStats};
 use super::sketch::{Ask, Index, Sketch, Way};
 use super::work::{Limits, Work};
-use super::write::{Content, EXPIRY_STEP_MILLIS, put_holder, put_value, replace};
+use super::write::{Content, put_holder, put_value, replace};
 use crate::Result;
 use crate::hash::checksum;
 
@@ -141,8 +141,7 @@ fn admit_together<S: Sketch>(
     for &i in &admitted {
         put_value(store, &mut batch, documents[i].id, documents[i].content(), now)?;
     }
-    held.change(|| batch.write())?;
-    store.advance_expiry(EXPIRY_STEP_MILLIS)
+    held.change(|| batch.write())
 }
 
 /// The nearest of the documents that were admitted together with this one, before it.

@@ -45,6 +45,9 @@ use shared::Shared;
 use sketch::Way;
 use write::Content;
 
+/// How far what compactions may drop lags behind what has expired, while documents are stored.
+const EXPIRY_STEP_MILLIS: u64 = 60_000;
+
 /// A store of simhash fingerprints.
 pub type SimhashStore = Store<Fingerprint>;
 
@@ -168,7 +171,8 @@ impl<S: Sketch> Store<S> {
     ///
     /// # Errors
     /// [`Error::DocumentId`], [`Error::ReadOnly`], [`Error::DiskFull`], and what the system reports;
-    /// then nothing was stored. Only a sync that fails under [`Durability::Power`] may leave it stored.
+    /// then nothing was stored. Only a sync that fails, under [`Durability::Power`] or in a store whose documents
+    /// expire, may leave it stored.
     pub fn insert(&self, id: impl AsRef<[u8]>, sketch: &S) -> Result<Option<S>> {
         self.insert_with(id, sketch, &[])
     }
@@ -251,6 +255,7 @@ impl<S: Sketch> Store<S> {
     /// Waits until what the call has seen and stored is as durable as it is to be. What it has seen too: who
     /// is told of a duplicate must find it again.
     fn settle(&self) -> Result<()> {
+        self.shared.advance_expiry(EXPIRY_STEP_MILLIS)?;
         match self.durability {
             Durability::Process => Ok(()),
             Durability::Power => self.shared.engine.sync(),

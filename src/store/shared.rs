@@ -57,14 +57,12 @@ impl<S: Sketch> Shared<S> {
     /// Lets compactions drop what has expired by now, once that is so many milliseconds later than what they
     /// may drop already.
     pub(super) fn advance_expiry(&self, step_millis: u64) -> Result<()> {
-        let now = self.now();
-        if self.settings.retention_millis.is_none()
-            || self.engine.is_read_only()
-            || now <= self.engine.expiry_limit().saturating_add(step_millis)
-        {
+        if self.settings.retention_millis.is_none() || self.engine.is_read_only() {
             return Ok(());
         }
-        self.engine.set_expiry_limit(now)
+        let now = self.now();
+        let is_due = now > self.engine.expiry_limit().saturating_add(step_millis);
+        if is_due { self.engine.set_expiry_limit(now) } else { Ok(()) }
     }
 
     pub(super) fn is_expired(&self, stored_at_millis: u64, now: u64) -> bool {

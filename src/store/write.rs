@@ -15,9 +15,6 @@ use crate::Result;
 use crate::engine::Batch;
 use crate::format::keys;
 
-/// How far what compactions may drop lags behind what has expired, while documents are stored.
-pub(super) const EXPIRY_STEP_MILLIS: u64 = 60_000;
-
 /// What a document is made of, beside its id.
 #[derive(Debug)]
 pub(super) struct Content<'a, S> {
@@ -71,8 +68,7 @@ pub(super) fn replace<S: Sketch>(
     if let Some(old) = old.filter(|old| old.sketch != *new.sketch) {
         release(store, &mut batch, id, &old.sketch)?;
     }
-    held.change(|| batch.write())?;
-    store.advance_expiry(EXPIRY_STEP_MILLIS)
+    held.change(|| batch.write())
 }
 
 pub(super) fn put_value<S: Sketch>(
