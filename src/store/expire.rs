@@ -66,7 +66,7 @@ pub(super) fn expire<S: Sketch>(store: &Shared<S>, progress: impl FnMut(Progress
 }
 
 /// Removes a document unless it was stored anew meanwhile.
-fn expire_document<S: Sketch>(store: &Shared<S>, id: &[u8], now: u64) -> Result<bool> {
+pub(super) fn expire_document<S: Sketch>(store: &Shared<S>, id: &[u8], now: u64) -> Result<bool> {
     let (held, stored) = store.claimed(id, None)?;
     let Some(stored) = stored.filter(|stored| store.is_expired(stored.time, now)) else {
         return Ok(false);
@@ -76,7 +76,7 @@ fn expire_document<S: Sketch>(store: &Shared<S>, id: &[u8], now: u64) -> Result<
 }
 
 /// Removes a holder unless there is a document for it now.
-fn expire_holder<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S) -> Result<()> {
+pub(super) fn expire_holder<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S) -> Result<()> {
     let (held, stored) = store.claimed(id, Some((sketch, 0)))?;
     if stored.is_some_and(|stored| stored.sketch == *sketch) {
         return Ok(());
@@ -87,7 +87,7 @@ fn expire_holder<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S) -> Result<
 }
 
 /// Removes a sketch from the tables unless something holds it now.
-fn drop_unheld<S: Sketch>(store: &Shared<S>, sketch: &S) -> Result<()> {
+pub(super) fn drop_unheld<S: Sketch>(store: &Shared<S>, sketch: &S) -> Result<()> {
     let held = store.claims.hold(Claim::on([]).and(sketch, 0));
     if store.is_held(sketch)? {
         return Ok(());

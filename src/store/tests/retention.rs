@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::value;
+use crate::store::expire;
 use crate::{Admission, Fingerprint, Limits, Options, SimhashStore, TableDesign, Verification};
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
@@ -215,4 +216,58 @@ fn a_clock_that_was_set_back_brings_nothing_back() {
     }
     assert!(store.check_and_insert("new", &Fingerprint::new(value(1)), 3).unwrap().is_admitted());
     assert!(store.get("new").unwrap().unwrap().stored_at >= crate::clock::time_of(BEGIN + DAY));
+}
+
+/// What was stored anew between the look of `expire` and its claim stays, whole.
+#[test]
+fn what_comes_back_while_it_is_expired_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = create(&dir);
+    let sketch = Fingerprint::new(7);
+    store.insert("page", &sketch).unwrap();
+    store.shared.clock.set(BEGIN + DAY);
+    store.insert("page", &sketch).unwrap();
+    assert!(!expire::expire_document(&store.shared, b"page", BEGIN + DAY).unwrap());
+    expire::expire_holder(&store.shared, b"page", &sketch).unwrap();
+    expire::drop_unheld(&store.shared, &sketch).unwrap();
+    assert_eq!(keys(&store), [1, 1, 1]);
+    assert_eq!(verified(&store).documents, 1);
+    assert_eq!(store.query(&Fingerprint::new(6), 3).unwrap().len(), 1);
+}
+
+/// Of limits that threads set at once the latest counts, in memory and on the medium.
+#[test]
+fn the_latest_expiry_limit_counts() {
+    const THREADS: u64 = 8;
+    let dir = tempfile::tempdir().unwrap();
+    drop(create(&dir));
+    for round in 1..=40 {
+        let store = SimhashStore::open(dir.path().join("store"), &options()).unwrap();
+        let barrier = std::sync::Barrier::new(usize::try_from(THREADS).unwrap());
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (store, barrier) = (&store, &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    store.shared.engine.set_expiry_limit(BEGIN + round * THREADS + thread).unwrap();
+                });
+            }
+        });
+        drop(store);
+        let store = SimhashStore::open_read_only(dir.path().join("store"), &options()).unwrap();
+        assert_eq!(store.shared.engine.expiry_limit(), BEGIN + round * THREADS + THREADS - 1);
+    }
+}
+
+/// Calls that store move the limit on, a minute behind at most.
+#[test]
+fn storing_moves_the_expiry_limit_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = create(&dir);
+    store.shared.engine.set_expiry_limit(BEGIN).unwrap();
+    for (millis, limit) in [(60_000, BEGIN), (60_001, BEGIN + 60_001), (60_500, BEGIN + 60_001)] {
+        store.shared.clock.set(BEGIN + millis);
+        store.insert(millis.to_be_bytes(), &Fingerprint::new(millis)).unwrap();
+        assert_eq!(store.shared.engine.expiry_limit(), limit);
+    }
 }
