@@ -26,7 +26,7 @@ pub(super) fn check_and_insert<S: Sketch>(
     let now = store.now();
     let mut work = Work::new(limits);
     let ask = Ask { sketch: new.sketch, max_distance, way: Way::Cheapest };
-    let near = store.index.near(&store.engine, ask, &mut work, &mut QueryStats::default())?;
+    let near = store.index.near(&store.engine, &ask, &mut work, &mut QueryStats::default())?;
     match nearest(store, &near, now, &mut work)? {
         Some(nearest) => Ok(Admission::Duplicate(nearest)),
         None if work.is_cut() => Ok(Admission::Undecided),

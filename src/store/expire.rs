@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 
 use super::Shared;
 use super::claims::Claim;
+use super::progress::{Progress, Reporter};
 use super::sketch::{Index, Sketch};
-use super::verify::{Progress, Reporter};
 use super::write;
 use crate::Result;
 use crate::engine::malformed;

@@ -7,6 +7,7 @@ mod expire;
 mod iter;
 mod open;
 mod options;
+mod progress;
 mod query;
 mod repair;
 mod results;
@@ -32,17 +33,18 @@ use std::time::Duration;
 pub use doctor::{BitReport, Diagnosis, SelfTest, TableReport};
 pub use iter::Documents;
 pub use options::{Durability, Options};
+pub use progress::Progress;
 pub use repair::Repair;
 pub use results::{Admission, Document, Match, Matches, NewDocument, QueryStats, Stats, TableStats};
 pub use sketch::Sketch;
-pub use verify::{Progress, Verification};
+pub use verify::Verification;
 pub use work::Limits;
 
 use crate::format::{MAX_ID_BYTES, MAX_PAYLOAD_BYTES};
 use crate::{Analyser, Error, Fingerprint, Result, Simhash, TableDesign};
 use open::Opened;
 use shared::Shared;
-use sketch::Way;
+use sketch::{Ask, Way};
 use write::Content;
 
 /// How far what compactions may drop lags behind what has expired, while documents are stored.
@@ -272,7 +274,7 @@ impl<S: Sketch> Store<S> {
     /// [`Error::Distance`], [`Error::Corrupt`], and what the system reports.
     pub fn query(&self, sketch: &S, max_distance: u32) -> Result<Matches> {
         checked_distance(max_distance, TableDesign::MAX_DISTANCE, "a query")?;
-        query::query(&self.shared, sketch, max_distance, Way::Cheapest, self.limits)
+        query::query(&self.shared, &Ask { sketch, max_distance, way: Way::Cheapest }, self.limits)
     }
 
     /// Returns the document with an id, unless it has expired.

@@ -64,16 +64,11 @@ pub(super) fn decode<S: Sketch>(path: &Path, value: &[u8]) -> Result<Stored<S>> 
 }
 
 pub(super) fn open<S: Sketch>(path: &Path, options: &Options, read_only: bool) -> Result<Opened> {
-    let opened = open_any::<S>(path, options, read_only)?;
+    let opened = open_even_in_repair::<S>(path, options, read_only)?;
     if opened.engine.is_in_repair()? {
         return Err(Error::Corrupt { path: path.to_owned(), what: "a repair of it was interrupted".to_owned() });
     }
     Ok(opened)
-}
-
-/// Opens a store whose repair is under way.
-pub(super) fn open_unfinished<S: Sketch>(path: &Path, options: &Options) -> Result<Opened> {
-    open_any::<S>(path, options, false)
 }
 
 /// Reads what a store says that it is.
@@ -95,14 +90,14 @@ pub(super) fn read_record<S: Sketch>(engine: &Engine, path: &Path) -> Result<(St
     Ok((record, settings))
 }
 
-fn open_any<S: Sketch>(path: &Path, options: &Options, read_only: bool) -> Result<Opened> {
+/// Opens a store, one whose repair is under way too.
+pub(super) fn open_even_in_repair<S: Sketch>(path: &Path, options: &Options, read_only: bool) -> Result<Opened> {
     let clock = Arc::new(Clock::default());
     let engine = Engine::open(path, &options.resources(), &expiry::<S>(&clock), read_only)?;
     let (record, settings) = read_record::<S>(&engine, path)?;
     let mismatch = |what, found, expected| mismatch(path, what, found, expected);
     if let Some(asked) = options.retention_millis().filter(|&asked| settings.retention_millis != Some(asked)) {
-        let stored = settings.retention_millis.map_or_else(|| "none".to_owned(), |millis| format!("{millis} ms"));
-        return Err(mismatch("the retention", stored, format!("{asked} ms")));
+        return Err(mismatch("the retention", shown(settings.retention_millis), shown(Some(asked))));
     }
     let analyser = match (&options.text, &record.analyser) {
         (Text::None, _) | (Text::Stored, None) => None,
@@ -122,29 +117,29 @@ fn open_any<S: Sketch>(path: &Path, options: &Options, read_only: bool) -> Resul
     Ok(Opened { engine, record, settings, clock, simhash: analyser.map(Simhash::new) })
 }
 
-/// Opens a store that must have this design and, unless sketches are all that is asked, this analyser.
+/// Opens a store that must have this design and retention and, unless sketches are all that is asked, this
+/// analyser.
 pub(super) fn open_same<S: Sketch>(path: &Path, design: &TableDesign, options: &Options) -> Result<Opened> {
     let mut options = options.clone();
     if options.text == Text::Stored {
         options.text = Text::Analyser(Analyser::default());
     }
     let opened = open::<S>(path, &options, false)?;
-    if opened.settings.retention_millis.is_some() && options.retention.is_none() {
-        let stored = opened.settings.retention_millis.map_or_else(String::new, |millis| format!("{millis} ms"));
-        let what = "the retention";
-        return Err(Error::Mismatch { path: path.to_owned(), what, found: stored, expected: "none".to_owned() });
+    let (stored, asked) = (opened.settings.retention_millis, options.retention_millis());
+    if stored != asked {
+        return Err(mismatch(path, "the retention", shown(stored), shown(asked)));
     }
     if opened.record.design != *design {
-        return Err(Error::Mismatch {
-            path: path.to_owned(),
-            what: "the design",
-            found: opened.record.design.to_string(),
-            expected: design.to_string(),
-        });
+        return Err(mismatch(path, "the design", opened.record.design.to_string(), design.to_string()));
     }
     Ok(opened)
 }
 
 fn mismatch(path: &Path, what: &'static str, found: String, expected: String) -> Error {
     Error::Mismatch { path: path.to_owned(), what, found, expected }
+}
+
+/// A retention for people.
+fn shown(retention_millis: Option<u64>) -> String {
+    retention_millis.map_or_else(|| "none".to_owned(), |millis| format!("{millis} ms"))
 }

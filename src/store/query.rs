@@ -3,7 +3,7 @@
 use super::Shared;
 use super::claims::Claim;
 use super::results::{Match, Matches, QueryStats};
-use super::sketch::{Ask, Index, Sketch, Way};
+use super::sketch::{Ask, Index, Sketch};
 use super::work::{Limits, Work};
 use crate::Result;
 
@@ -15,35 +15,22 @@ const ATTEMPTS: u32 = 2;
 ///
 /// Tables are read one after the other while writers go on, so what is found is one state of the store only
 /// if nothing near has changed meanwhile; otherwise the query is asked again ([`claims`](super::claims), 6).
-pub(super) fn query<S: Sketch>(
-    store: &Shared<S>,
-    sketch: &S,
-    max_distance: u32,
-    way: Way,
-    limits: Limits,
-) -> Result<Matches> {
+pub(super) fn query<S: Sketch>(store: &Shared<S>, ask: &Ask<'_, S>, limits: Limits) -> Result<Matches> {
     for _ in 0..ATTEMPTS {
-        let watch = store.claims.watch(sketch, max_distance);
-        let matches = query_once(store, sketch, max_distance, way, limits)?;
+        let watch = store.claims.watch(ask.sketch, ask.max_distance);
+        let matches = query_once(store, ask, limits)?;
         if watch.is_undisturbed() {
             return Ok(matches);
         }
     }
-    let _held = store.claims.hold(Claim::reading(sketch, max_distance));
-    query_once(store, sketch, max_distance, way, limits)
+    let _held = store.claims.hold(Claim::reading(ask.sketch, ask.max_distance));
+    query_once(store, ask, limits)
 }
 
-fn query_once<S: Sketch>(
-    store: &Shared<S>,
-    sketch: &S,
-    max_distance: u32,
-    way: Way,
-    limits: Limits,
-) -> Result<Matches> {
+fn query_once<S: Sketch>(store: &Shared<S>, ask: &Ask<'_, S>, limits: Limits) -> Result<Matches> {
     let now = store.now();
     let mut stats = QueryStats::default();
     let mut work = Work::new(limits);
-    let ask = Ask { sketch, max_distance, way };
     let near = store.index.near(&store.engine, ask, &mut work, &mut stats)?;
     let most = limits.max_matches.unwrap_or(usize::MAX);
     let mut matches: Vec<Match> = Vec::new();

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::open::{expiry, read_record};
+use super::progress::{Progress, Reporter};
 use super::shared::Shared;
 use super::sketch::{Index, Sketch};
-use super::verify::{Progress, Reporter};
 use super::write::put_holder;
 use super::{Options, open};
 use crate::clock::Clock;
@@ -68,7 +68,7 @@ pub(super) fn repair<S: Sketch>(
     engine.replace_families(&derived, &options.resources(), &expiry::<S>(&clock))?;
     drop(engine);
     // The new families are opened like any others.
-    let store = Shared::<S>::from_opened(open::open_unfinished::<S>(path, &options)?)?;
+    let store = Shared::<S>::from_opened(open::open_even_in_repair::<S>(path, &options, false)?)?;
     let documents = fill(&store, &mut reporter)?;
     store.engine.flush()?;
     store.engine.mark_repair(false)?;

@@ -89,7 +89,8 @@ pub(crate) trait Index<S>: Sized + Send + Sync {
     fn delete(&self, batch: &mut Batch<'_>, sketch: &S) -> Result<()>;
     /// Returns the stored sketches within a distance, each once, with their distances, the nearest
     /// first and equally near ones in their order; some of them where the work was cut short.
-    fn near(&self, engine: &Engine, ask: Ask<'_, S>, work: &mut Work, stats: &mut QueryStats) -> Result<Vec<(u32, S)>>;
+    fn near(&self, engine: &Engine, ask: &Ask<'_, S>, work: &mut Work, stats: &mut QueryStats)
+    -> Result<Vec<(u32, S)>>;
     /// The same for many sketches at once, which is cheaper; `work` has an entry for each.
     fn near_each(
         &self,

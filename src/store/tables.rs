@@ -69,18 +69,15 @@ impl Tables {
         if work.take() { vec![(0, sketch)] } else { Vec::new() }
     }
 
-    fn near_one_by_one(
+    fn near_alone(
         &self,
         engine: &Engine,
-        sketches: &[Fingerprint],
+        sketch: Fingerprint,
         max_distance: u32,
-        work: &mut [Work],
-    ) -> Result<Vec<Vec<(u32, Fingerprint)>>> {
-        let each = sketches.iter().zip(work).map(|(sketch, work)| {
-            let ask = Ask { sketch, max_distance, way: Way::Cheapest };
-            self.near(engine, ask, work, &mut QueryStats::default())
-        });
-        each.collect()
+        work: &mut Work,
+    ) -> Result<Vec<(u32, Fingerprint)>> {
+        let ask = Ask { sketch: &sketch, max_distance, way: Way::Cheapest };
+        self.near(engine, &ask, work, &mut QueryStats::default())
     }
 
     /// Reads every entry of the first table.
@@ -202,11 +199,11 @@ impl Index<Fingerprint> for Tables {
     fn near(
         &self,
         engine: &Engine,
-        ask: Ask<'_, Fingerprint>,
+        ask: &Ask<'_, Fingerprint>,
         work: &mut Work,
         stats: &mut QueryStats,
     ) -> Result<Vec<(u32, Fingerprint)>> {
-        let Ask { sketch, max_distance, way } = ask;
+        let &Ask { sketch, max_distance, way } = ask;
         if max_distance == 0 && way == Way::Cheapest {
             let found = Self::itself(*sketch, work);
             stats.candidates += found.len() as u64;
@@ -257,17 +254,20 @@ impl Index<Fingerprint> for Tables {
         }
         let probes = self.probes_unless_scan(engine, max_distance, Way::Cheapest)?;
         let Some(probes) = probes.filter(|p| p.total().saturating_mul(sketches.len() as u64) <= MOST_PROBES) else {
-            return self.near_one_by_one(engine, sketches, max_distance, work);
+            return sketches
+                .iter()
+                .zip(work)
+                .map(|(sketch, work)| self.near_alone(engine, *sketch, max_distance, work))
+                .collect();
         };
-        let begun = work.to_vec();
+        // Without a limit a crowd has ways of its own; with one, the limit is the way.
+        let most = if work.first().is_some_and(Work::is_limited) { u64::MAX } else { CROWD };
         let mut near: Vec<Near<'_>> = sketches
             .iter()
             .zip(&mut *work)
             .map(|(&query, work)| Near { query, max_distance, work, found: Vec::new() })
             .collect();
         let mut candidates = vec![0; sketches.len()];
-        // Without a limit a crowd has ways of its own; with one, the limit is the way.
-        let most = if begun.first().is_some_and(Work::is_limited) { u64::MAX } else { CROWD };
         let mut asked = Vec::new();
         for ((table, family, keys), radius) in self.entries().zip(probes.radii()) {
             let Some(radius) = *radius else { continue };
@@ -295,9 +295,7 @@ impl Index<Fingerprint> for Tables {
         }
         let mut found: Vec<_> = near.into_iter().map(Near::into_found).collect();
         for (i, _) in candidates.iter().enumerate().filter(|&(_, &candidates)| candidates > most) {
-            work[i] = begun[i];
-            let ask = Ask { sketch: &sketches[i], max_distance, way: Way::Cheapest };
-            found[i] = self.near(engine, ask, &mut work[i], &mut QueryStats::default())?;
+            found[i] = self.near_alone(engine, sketches[i], max_distance, &mut work[i])?;
         }
         Ok(found)
     }

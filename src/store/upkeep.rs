@@ -3,11 +3,10 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::sketch::Sketch;
+use super::sketch::{Index, Sketch};
 use super::{Options, Progress, Repair, Stats, Store, Verification, expire, repair, verify};
 use crate::Result;
 use crate::clock::time_of;
-use crate::format::families::Family;
 
 impl<S: Sketch> Store<S> {
     /// Makes everything stored so far survive a power cut, and writes out what is buffered, so that the store
@@ -36,10 +35,7 @@ impl<S: Sketch> Store<S> {
     pub fn stats(&self) -> Result<Stats> {
         let shared = &self.shared;
         let engine = &shared.engine;
-        let retention = shared.settings.retention_millis;
-        let families = Family::all(&shared.record.design, S::IDENTITY_BYTES, retention, shared.record.generation);
-        let tables = families.into_iter().filter(|family| matches!(family, Family::Table { .. }));
-        let tables = tables.map(|family| engine.family(family)).collect::<Result<Vec<_>>>()?;
+        let tables = shared.index.families();
         Ok(Stats {
             approximate_documents: engine.approximate_keys(shared.documents)?,
             approximate_sketches: tables.first().map_or(Ok(0), |&table| engine.approximate_keys(table))?,

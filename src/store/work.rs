@@ -31,7 +31,8 @@ impl Limits {
     }
 
     /// Compares at most so many stored sketches, over all tables; where documents expire, entries that have
-    /// expired and are passed over count too. So do deleted entries of one sketch that lie in the way. A query that is cut short may lack any match.
+    /// expired and are passed over count too. So do deleted entries of one sketch that lie in the way. A query
+    /// that is cut short may lack any match.
     #[must_use]
     pub fn max_candidates(mut self, candidates: u64) -> Self {
         self.max_candidates = Some(candidates);

@@ -10,8 +10,8 @@ pub use selftest::SelfTest;
 
 use super::Shared;
 use super::query::query;
-use super::sketch::Way;
 use super::sketch::sealed::Sealed;
+use super::sketch::{Ask, Way};
 use super::work::Limits;
 use crate::engine::malformed;
 use crate::format::families::Family;
@@ -87,7 +87,10 @@ pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Di
     let asked: Vec<Fingerprint> = spread(&sample, CANDIDATE_QUERIES);
     let mut candidates = 0;
     for sketch in &asked {
-        candidates += query(store, sketch, design.max_distance(), Way::Probes, Limits::default())?.stats().candidates;
+        candidates +=
+            query(store, &Ask { sketch, max_distance: design.max_distance(), way: Way::Probes }, Limits::default())?
+                .stats()
+                .candidates;
     }
     let measured_candidates = bits::number(candidates) / bits::number(asked.len().max(1) as u64);
     let (documents, sketches) = (repeats.documents, repeats.sketches);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::Shared;
 use super::super::query::query;
-use super::super::sketch::Way;
+use super::super::sketch::{Ask, Way};
 use super::super::work::Limits;
 use crate::hash::checksum;
 use crate::{Fingerprint, Result};
@@ -61,7 +61,9 @@ pub(super) fn run(store: &Shared<Fingerprint>, sample: &[Fingerprint], max_dista
         for distance in 0..=max_distance {
             let sketch = flipped(*sketch, distance, i as u64);
             let mut answered = Sum::default();
-            for found in &query(store, &sketch, distance, Way::Probes, Limits::default())? {
+            for found in
+                &query(store, &Ask { sketch: &sketch, max_distance: distance, way: Way::Probes }, Limits::default())?
+            {
                 answered.add(&found.id, found.distance);
             }
             asked.push(Asked { sketch, distance, answered, near: Sum::default() });
@@ -87,7 +89,11 @@ pub(super) fn run(store: &Shared<Fingerprint>, sample: &[Fingerprint], max_dista
 
 /// Counts what an answer lacks and what it has too much, one document after the other.
 fn compare(store: &Shared<Fingerprint>, asked: &Asked, now: u64, result: &mut SelfTest) -> Result<()> {
-    let answer = query(store, &asked.sketch, asked.distance, Way::Probes, Limits::default())?;
+    let answer = query(
+        store,
+        &Ask { sketch: &asked.sketch, max_distance: asked.distance, way: Way::Probes },
+        Limits::default(),
+    )?;
     let mut answer: HashMap<Vec<u8>, u32> = answer.into_iter().map(|found| (found.id, found.distance)).collect();
     visit(store, now, |id, stored| {
         let distance = asked.sketch.distance(stored);
