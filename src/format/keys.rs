@@ -170,6 +170,8 @@ mod tests {
         assert_eq!(TableKeys::new(16).encode(value).as_ref(), row("table key, 16 prefix bits"));
         assert_eq!(TableKeys::new(26).encode(value).as_ref(), row("table key, 26 prefix bits"));
         assert_eq!(encode_holder(&u64::to_be_bytes(value), b"doc-1"), row("holder key"));
+        assert_eq!(encode_holder_value(Some(1_700_000_000_000)).as_ref(), row("holder value, with a retention"));
+        assert!(encode_holder_value(None).as_ref().is_empty());
         assert_eq!(encode_document(&u64::to_be_bytes(value), 1_700_000_000_000, b"hi"), row("document value"));
     }
 

@@ -62,7 +62,21 @@ fn values_under_one_prefix_take_bounded_work() {
     let answers = bounded.check_and_insert_batch(&batch, 3).unwrap();
     assert_eq!(answers, [Admission::Undecided, Admission::Admitted]);
     assert!(store.get("new").unwrap().is_none());
-    assert!(store.check_and_insert("new", &far, 3).unwrap().is_admitted());
+    // A batch without limits finds what lies in a crowd, and admits what is near none of it.
+    let member = Fingerprint::new(values[500_001] ^ 5);
+    // In the crowd by its own prefix, near a document that only other tables lead to.
+    let neighbour = Fingerprint::new(values[500_000] ^ 1 << 50);
+    let batch = [("near", member), ("beside", neighbour), ("new", far), ("same", far)]
+        .map(|(id, sketch)| NewDocument::new(id, sketch));
+    let answers = store.check_and_insert_batch(&batch, 3).unwrap();
+    let told = |answer: &Admission| match answer {
+        Admission::Duplicate(of) => (of.distance, of.id.clone()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(told(&answers[0]), (2, 500_001u64.to_be_bytes().to_vec()));
+    assert_eq!(told(&answers[1]), (1, 500_000u64.to_be_bytes().to_vec()));
+    assert!(answers[2].is_admitted());
+    assert_eq!(told(&answers[3]), (0, b"new".to_vec()));
     // A match that is met before the end is a match.
     let near = Fingerprint::new(values.iter().copied().min().unwrap());
     assert!(matches!(bounded.check_and_insert("again", &near, 3).unwrap(), Admission::Duplicate(_)));
