@@ -63,7 +63,11 @@ fn documents_expire() {
     let ran = shell.run(&["expire", "kept"]);
     assert!(ran.code == 2 && ran.err.contains("never expire"), "{}", ran.err);
     assert_eq!(shell.run(&["create", "gone", "--retention", "1ms"]).code, 0);
-    assert_eq!(shell.run(&["create", "later", "--retention", "30days"]).code, 0);
+    let ran = shell.run(&["create", "later", "--retention", "30days"]);
+    assert!(ran.code == 0 && ran.err.ends_with("; documents expire after 30days\n"), "{}", ran.err);
+    assert!(shell.run(&["stats", "later"]).out.ends_with("documents expire   after 30days\n"));
+    assert!(shell.run(&["stats", "later", "--json"]).out.contains("\"retention_millis\":2592000000"));
+    assert!(!shell.run(&["stats", "kept"]).out.contains("expire"));
     for store in ["gone", "later"] {
         assert_eq!(shell.run(&["add", store, "in.jsonl", "-q"]).code, 0);
     }

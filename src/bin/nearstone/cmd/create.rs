@@ -12,6 +12,8 @@ pub(crate) fn run(args: &Create) -> anyhow::Result<Outcome> {
         options = options.retention(retention);
     }
     let store = SimhashStore::create(&args.store, &args.design()?, &options)?;
-    say!("created {}: {}", store.path().display(), store.design());
+    let expiry =
+        args.retention.map(|retention| format!("; documents expire after {}", humantime::format_duration(retention)));
+    say!("created {}: {}{}", store.path().display(), store.design(), expiry.unwrap_or_default());
     Ok(Outcome::Done)
 }

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &Stats) -> anyhow::Result<Outcome> {
             "tables": stats.tables,
             "max_distance": store.design().max_distance(),
             "generation": stats.generation,
+            "retention_millis": store.retention().map(|retention| u64::try_from(retention.as_millis()).unwrap_or(u64::MAX)),
         });
         writeln!(out, "{object}")?;
         return print(&out);
@@ -42,6 +43,9 @@ pub(crate) fn run(args: &Stats) -> anyhow::Result<Outcome> {
         ratio(stats.disk_bytes, documents)
     )?;
     writeln!(out, "design             {}", store.design())?;
+    if let Some(retention) = store.retention() {
+        writeln!(out, "documents expire   after {}", humantime::format_duration(retention))?;
+    }
     print(&out)
 }
 
