@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use globset::GlobMatcher;
+use globset::{Glob, GlobMatcher};
 use walkdir::WalkDir;
 
-use super::BadRecord;
-use super::source::STDIN;
+use super::stream::STDIN;
+use super::{BadPattern, BadRecord};
 
 /// How the names of unfinished outputs begin; they are never read from below a folder.
 const UNFINISHED: &str = ".nearstone-";
@@ -36,12 +36,19 @@ impl std::fmt::Debug for Walk {
 }
 
 impl Files {
-    pub(super) fn new(paths: VecDeque<PathBuf>) -> Self {
+    pub(super) fn new(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
+        let paths = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
         Self { paths, include: vec![], excluded: vec![], walk: None }
     }
 
-    pub(super) fn include(&mut self, matchers: Vec<GlobMatcher>) {
-        self.include = matchers;
+    pub(super) fn include(&mut self, patterns: impl IntoIterator<Item = impl AsRef<str>>) -> Result<(), BadPattern> {
+        let matchers = patterns.into_iter().map(|pattern| {
+            let pattern = pattern.as_ref();
+            let bad = |e: globset::Error| BadPattern { pattern: pattern.to_owned(), reason: e.kind().to_string() };
+            Glob::new(pattern).map(|glob| glob.compile_matcher()).map_err(bad)
+        });
+        self.include = matchers.collect::<Result<_, _>>()?;
+        Ok(())
     }
 
     pub(super) fn exclude(&mut self, path: &Path) {

@@ -137,13 +137,13 @@ impl<'de> Visitor<'de> for Picker<'_> {
     }
 }
 
-fn is_whole_number(json: &str) -> bool {
+pub(super) fn is_whole_number(json: &str) -> bool {
     let digits = json.strip_prefix('-').unwrap_or(json);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What a JSON value is, by its first character.
-fn name(json: &str) -> &'static str {
+pub(super) fn name(json: &str) -> &'static str {
     match json.as_bytes().first() {
         Some(b'n') => "null",
         Some(b't' | b'f') => "a truth value",

@@ -1,4 +1,5 @@
-//! Documents from files: JSON lines, texts and folders of them, plain or compressed.
+//! Documents from files: JSON lines, texts and folders of them, plain or compressed. Those that have a
+//! fingerprint already are read by [`FingerprintInputs`].
 //!
 //! Reading is split in two, so that the expensive half can run in many threads: [`Inputs`] yields
 //! [`RawRecord`]s one after the other, and [`Fields::parse`] makes a [`TextDocument`] of each.
@@ -17,17 +18,18 @@
 //! ```
 
 mod files;
+mod fingerprints;
 mod jsonl;
 mod lines;
 mod source;
+mod stream;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use globset::{Glob, GlobMatcher};
-
+pub use fingerprints::{FingerprintBatch, FingerprintEncoding, FingerprintFormat, FingerprintInputs};
 pub use jsonl::{Fields, TextDocument};
 
 use files::Files;
@@ -90,6 +92,10 @@ impl BadRecord {
     fn of_file(file: &Path, line: Option<u64>, reason: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { file: file.to_owned(), line, reason: reason.into(), remedy: remedy.into() }
     }
+
+    fn without_records(file: &Path) -> Self {
+        Self::of_file(file, None, "has no records", "leave it out, or check what wrote it")
+    }
 }
 
 /// `FILE:LINE: reason: remedy`, in one line.
@@ -134,7 +140,7 @@ impl Inputs {
     /// Takes files, folders, and `-` for the standard input.
     pub fn new(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
         Self {
-            files: Files::new(paths.into_iter().map(|path| path.as_ref().to_owned()).collect()),
+            files: Files::new(paths),
             format: Format::Auto,
             max_record_bytes: Self::DEFAULT_MAX_RECORD_BYTES,
             current: None,
@@ -155,12 +161,7 @@ impl Inputs {
     /// # Errors
     /// [`BadPattern`] for one that is none.
     pub fn include(mut self, patterns: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, BadPattern> {
-        let matchers = patterns.into_iter().map(|pattern| {
-            let pattern = pattern.as_ref();
-            let bad = |e: globset::Error| BadPattern { pattern: pattern.to_owned(), reason: e.kind().to_string() };
-            Glob::new(pattern).map(|glob| glob.compile_matcher()).map_err(bad)
-        });
-        self.files.include(matchers.collect::<Result<Vec<GlobMatcher>, _>>()?);
+        self.files.include(patterns)?;
         Ok(self)
     }
 
