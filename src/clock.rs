@@ -41,6 +41,12 @@ pub(crate) fn time_of(millis: u64) -> SystemTime {
     UNIX_EPOCH.checked_add(Duration::from_millis(millis)).unwrap_or(UNIX_EPOCH)
 }
 
+/// The milliseconds since 1970 of a time; an earlier one is 0.
+pub(crate) fn millis_of(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

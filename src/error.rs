@@ -109,6 +109,20 @@ pub enum Error {
         /// Why, with the counter-example where there is one.
         reason: String,
     },
+    /// A load or seal cannot be done now, or not so.
+    #[error("load refused: {reason}")]
+    Load {
+        /// Why, and what to do about it.
+        reason: String,
+    },
+    /// A file of pages, or its manifest, cannot be taken.
+    #[error("the pages in {} cannot be used: {what}; write them again", path.display())]
+    Pages {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
     /// A write was asked of a store opened read-only.
     #[error("the store at {} is open read-only: open it for writing to change it", path.display())]
     ReadOnly {
@@ -200,6 +214,8 @@ impl Error {
             | Self::Payload { .. }
             | Self::Distance { .. }
             | Self::Design { .. }
+            | Self::Load { .. }
+            | Self::Pages { .. }
             | Self::NoAnalyser { .. } => ErrorKind::Invalid,
             Self::Stopped { .. } => ErrorKind::Stopped,
             Self::NotFound { .. } => ErrorKind::NotFound,

@@ -68,10 +68,14 @@ mod format;
 mod hash;
 #[cfg(feature = "input")]
 pub mod input;
+mod packed;
+mod page;
 mod permutation;
 mod simhash;
 mod store;
 mod text;
+#[doc(hidden)]
+pub mod yardstick;
 
 pub use design::{Aim, Plan, PlannedQuery, Planner, Probes, Table, TableDesign};
 pub use error::{Error, ErrorKind, Result};
@@ -81,7 +85,8 @@ pub use hash::{FEATURE_HASH, feature_hash};
 pub use permutation::Permutation;
 pub use simhash::{Simhash, simhash};
 pub use store::{
-    Admission, BitReport, Diagnosis, Document, Documents, Durability, Limits, Match, Matches, NewDocument, Options,
-    Progress, QueryStats, Repair, SelfTest, SimhashStore, Sketch, Stats, Store, TableReport, TableStats, Verification,
+    Admission, BitReport, BulkLoader, ByFingerprint, Diagnosis, Document, Documents, Durability, Limits, LoadOptions,
+    LoadReport, Match, Matches, NewDocument, Options, Progress, QueryStats, Repair, SelfTest, SimhashStore, Sketch,
+    Stats, Store, TableReport, TableStats, Verification,
 };
 pub use text::Analyser;

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use crossbeam::queue::ArrayQueue;
 use rocksdb::ReadOptions;
 
-use super::Database;
 use super::iterator::OwnedIterator;
+use super::{Database, Handle};
 
 /// How many idle cursors a family keeps; more threads than this at once make their own.
 const IDLE_CURSORS: usize = 16;
@@ -38,46 +38,47 @@ impl Pool {
         Self { idle: ArrayQueue::new(IDLE_CURSORS) }
     }
 
-    /// Takes a cursor that sees everything written so far. `None` where the family does not exist.
-    pub(super) fn take(
-        &self,
-        database: &Arc<Database>,
-        family: &str,
-        read_only: bool,
-    ) -> Result<Option<Cursor<'_>>, rocksdb::Error> {
-        let iterator = if let Some(mut iterator) = self.idle.pop() {
-            // What is open read-only does not change, and RocksDB refuses to refresh it.
-            if !read_only {
-                iterator.raw_mut().refresh()?;
-            }
-            Some(iterator)
-        } else {
-            let mut options = ReadOptions::default();
-            options.set_prefix_same_as_start(true);
-            options.set_auto_readahead_size(false);
-            OwnedIterator::new(database, family, options)
-        };
-        Ok(iterator.map(|iterator| Cursor { iterator: Some(iterator), pool: self, is_kept: true }))
-    }
-
     pub(super) fn clear(&self) {
         while self.idle.pop().is_some() {}
     }
 }
 
+/// Takes a cursor that sees everything written so far.
+pub(super) fn pooled<'a>(
+    database: &Arc<Database>,
+    family: &'a Handle,
+    read_only: bool,
+) -> Result<Cursor<'a>, rocksdb::Error> {
+    let pool = family.cursors();
+    let iterator = if let Some(mut iterator) = pool.idle.pop() {
+        // What is open read-only or sealed does not change, and RocksDB refuses to refresh the former.
+        if !read_only && !family.family().is_sealed() {
+            iterator.raw_mut().refresh()?;
+        }
+        iterator
+    } else {
+        let mut options = ReadOptions::default();
+        options.set_prefix_same_as_start(true);
+        options.set_auto_readahead_size(false);
+        OwnedIterator::new(database, family, options)
+    };
+    Ok(Cursor { iterator: Some(iterator), pool, is_kept: true })
+}
+
 impl Cursor<'_> {
-    /// Visits the entries whose keys begin with `prefix`, in order, until one is refused or they end.
+    /// Visits the entries from `start` on, in order, until one is refused or they end.
     ///
-    /// `prefix` must be the whole prefix of the family, or longer.
+    /// In a family with prefixes `start` must be one whole prefix, or longer, and the visitor must refuse keys
+    /// with another one: those that come after it may be any.
     pub(super) fn visit<E: From<rocksdb::Error>>(
         &mut self,
-        prefix: &[u8],
+        start: &[u8],
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool, E>,
     ) -> Result<(), E> {
         let Some(iterator) = &mut self.iterator else { return Ok(()) };
         let iterator = iterator.raw_mut();
-        iterator.seek(prefix);
-        while let Some((key, value)) = iterator.item().filter(|(key, _)| key.starts_with(prefix)) {
+        iterator.seek(start);
+        while let Some((key, value)) = iterator.item() {
             if !visit(key, value)? {
                 return Ok(());
             }
@@ -98,35 +99,30 @@ impl Drop for Cursor<'_> {
 }
 
 /// A cursor that is used once, and gives up where more than `max_deleted` deleted keys lie in its way.
-pub(super) fn bounded<'a>(
-    pool: &'a Pool,
-    database: &Arc<Database>,
-    family: &str,
-    max_deleted: u64,
-) -> Option<Cursor<'a>> {
+pub(super) fn bounded<'a>(database: &Arc<Database>, family: &'a Handle, max_deleted: u64) -> Cursor<'a> {
     let mut options = ReadOptions::default();
     options.set_prefix_same_as_start(true);
     options.set_max_skippable_internal_keys(max_deleted);
-    let iterator = OwnedIterator::new(database, family, options)?;
-    Some(Cursor { iterator: Some(iterator), pool, is_kept: false })
+    let iterator = OwnedIterator::new(database, family, options);
+    Cursor { iterator: Some(iterator), pool: family.cursors(), is_kept: false }
 }
 
 /// How many deleted keys [`first_keys`] passes over.
 const MAX_DELETED: u64 = 256;
 
 /// Returns up to `count` of the keys from `start` on that begin with `prefix`, fewer where it meets too
-/// many deleted ones. `None` where the family does not exist.
+/// many deleted ones.
 pub(super) fn first_keys(
     database: &Arc<Database>,
-    family: &str,
+    family: &Handle,
     start: &[u8],
     prefix: &[u8],
     count: usize,
-) -> Result<Option<Vec<Vec<u8>>>, rocksdb::Error> {
+) -> Result<Vec<Vec<u8>>, rocksdb::Error> {
     let mut options = ReadOptions::default();
     options.set_prefix_same_as_start(true);
     options.set_max_skippable_internal_keys(MAX_DELETED);
-    let Some(mut iterator) = OwnedIterator::new(database, family, options) else { return Ok(None) };
+    let mut iterator = OwnedIterator::new(database, family, options);
     let iterator = iterator.raw_mut();
     let mut keys = Vec::new();
     iterator.seek(start);
@@ -135,8 +131,8 @@ pub(super) fn first_keys(
         iterator.next();
     }
     match iterator.status() {
-        Err(e) if e.kind() == rocksdb::ErrorKind::Incomplete => Ok(Some(keys)),
+        Err(e) if e.kind() == rocksdb::ErrorKind::Incomplete => Ok(keys),
         Err(e) => Err(e),
-        Ok(()) => Ok(Some(keys)),
+        Ok(()) => Ok(keys),
     }
 }

@@ -27,7 +27,10 @@ pub(super) fn is_echo(error: &rocksdb::Error) -> bool {
     error.to_string().contains("Writer has previous error")
 }
 
-pub(super) fn io(action: &'static str, path: &Path, source: io::Error) -> Error {
+pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Error {
+    if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+        return Error::DiskFull { path: path.to_owned(), detail: format!("cannot {action} it: {source}") };
+    }
     Error::Io { action, path: path.to_owned(), source }
 }
 

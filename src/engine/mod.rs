@@ -4,33 +4,37 @@ mod checkpoint;
 mod cursor;
 mod errors;
 mod expiry;
+mod generations;
+mod handle;
 mod iterator;
 mod lock;
 mod open;
 mod options;
 mod scan;
 mod sync;
+mod writer;
 
 use rocksdb::{
-    BottommostLevelCompaction, BoundColumnFamily, Cache, CompactOptions, DBWithThreadMode, FlushOptions, MultiThreaded,
-    WriteBatch, WriteOptions, properties,
+    BottommostLevelCompaction, Cache, CompactOptions, DBWithThreadMode, FlushOptions, MultiThreaded, WriteBatch,
+    WriteOptions, properties,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub(crate) use cursor::Cursor;
-pub(crate) use errors::malformed;
+pub(crate) use errors::{io as io_error, malformed};
 pub(crate) use expiry::{Expiry, is_expired};
+pub(crate) use handle::Handle;
 pub(crate) use open::{Found, inspect};
 pub(crate) use options::Resources;
 pub(crate) use scan::Scan;
+pub(crate) use writer::{PageWriter, write_keys};
 
 use crate::format::families::Family;
 use crate::format::record::{EXPIRY_KEY, RECORD_KEY, REPAIR_KEY};
 use crate::{Error, Result};
-use cursor::Pool;
 use lock::Lock;
 use sync::Syncs;
 
@@ -47,9 +51,10 @@ const WRITES_PER_CURSOR: u64 = 1 << 16;
 
 /// An open RocksDB database with the families of a store.
 pub(crate) struct Engine {
-    slots: Vec<Slot>,
+    handles: RwLock<Vec<Handle>>,
     database: Arc<Database>,
     cache: Cache,
+    resources: Resources,
     path: PathBuf,
     read_only: bool,
     syncs: Syncs,
@@ -61,17 +66,6 @@ pub(crate) struct Engine {
     /// Whether a write has failed for lack of space.
     is_full: AtomicBool,
 }
-
-/// A family of an open database.
-struct Slot {
-    family: Family,
-    name: String,
-    cursors: Pool,
-}
-
-/// The place of a family in its engine, cheaper than its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FamilyId(usize);
 
 impl Engine {
     pub(crate) fn path(&self) -> &Path {
@@ -122,51 +116,37 @@ impl Engine {
         marked.map_err(|e| self.error(&e))
     }
 
-    /// Puts new families in the places of all others, but those of the documents, with all that is in them.
-    /// The database must be opened again to use them.
-    pub(crate) fn replace_families(&self, families: &[Family], resources: &Resources, expiry: &Expiry) -> Result<()> {
-        for slot in self.slots.iter().filter(|slot| slot.family != Family::Documents) {
-            self.database.db.drop_cf(&slot.name).map_err(|e| self.error(&e))?;
-        }
-        let names: Vec<String> = families.iter().map(Family::to_string).collect();
-        for (family, name) in families.iter().zip(&names).filter(|(family, _)| **family != Family::Documents) {
-            let options = options::of(Some(*family), families, &self.cache, resources, Some(expiry));
-            self.database.db.create_cf(name, &options).map_err(|e| self.error(&e))?;
-        }
-        Ok(())
-    }
-
     /// Finds a family that a store must have.
-    pub(crate) fn family(&self, family: Family) -> Result<FamilyId> {
-        let place = self.slots.iter().position(|slot| slot.family == family);
-        place
-            .map(FamilyId)
-            .ok_or_else(|| Error::Corrupt { path: self.path.clone(), what: format!("the family {family} is missing") })
+    pub(crate) fn family(&self, family: Family) -> Result<Handle> {
+        let found = self.handles().into_iter().find(|handle| handle.family() == family);
+        found.ok_or_else(|| Error::Corrupt { path: self.path.clone(), what: format!("the family {family} is missing") })
     }
 
-    pub(crate) fn get(&self, family: FamilyId, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.database.db.get_cf(&self.handle(family)?, key).map_err(|e| self.error(&e))
+    pub(crate) fn get(&self, family: &Handle, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.database.db.get_cf(family.column(), key).map_err(|e| self.error(&e))
+    }
+
+    /// Tells whether a key is in a family.
+    pub(crate) fn has(&self, family: &Handle, key: &[u8]) -> Result<bool> {
+        let value = self.database.db.get_pinned_cf(family.column(), key);
+        value.map(|value| value.is_some()).map_err(|e| self.error(&e))
     }
 
     /// Tells for each key whether it is in a family.
-    pub(crate) fn contain<'a>(&self, family: FamilyId, keys: impl Iterator<Item = &'a [u8]>) -> Result<Vec<bool>> {
+    pub(crate) fn contain<'a>(&self, family: &Handle, keys: impl Iterator<Item = &'a [u8]>) -> Result<Vec<bool>> {
         let keys: Vec<_> = keys.collect();
-        let values = self.database.db.batched_multi_get_cf(&self.handle(family)?, &keys, false);
+        let values = self.database.db.batched_multi_get_cf(family.column(), &keys, false);
         values.into_iter().map(|value| value.map(|v| v.is_some()).map_err(|e| self.error(&e))).collect()
     }
 
     /// Takes a cursor that sees everything written so far.
-    pub(crate) fn cursor(&self, family: FamilyId) -> Result<Cursor<'_>> {
-        let slot = &self.slots[family.0];
-        let cursor = slot.cursors.take(&self.database, &slot.name, self.read_only).map_err(|e| self.error(&e))?;
-        cursor.ok_or_else(|| self.dropped(family))
+    pub(crate) fn cursor<'a>(&self, family: &'a Handle) -> Result<Cursor<'a>> {
+        cursor::pooled(&self.database, family, self.read_only).map_err(|e| self.error(&e))
     }
 
     /// Takes a cursor whose visits end with [`Visited::GaveUp`] where more deleted keys than that lie in the way.
-    pub(crate) fn bounded_cursor(&self, family: FamilyId, max_deleted: u64) -> Result<Cursor<'_>> {
-        let slot = &self.slots[family.0];
-        let cursor = cursor::bounded(&slot.cursors, &self.database, &slot.name, max_deleted);
-        cursor.ok_or_else(|| self.dropped(family))
+    pub(crate) fn bounded_cursor<'a>(&self, family: &'a Handle, max_deleted: u64) -> Cursor<'a> {
+        cursor::bounded(&self.database, family, max_deleted)
     }
 
     /// Visits the entries of a family whose keys begin with `prefix`, which is the whole prefix of the
@@ -177,7 +157,26 @@ impl Engine {
         prefix: &[u8],
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool>,
     ) -> Result<Visited> {
-        match cursor.visit(prefix, |key, value| visit(key, value).map_err(Stopped::Visitor)) {
+        let walked = cursor.visit(prefix, |key, value| {
+            if key.starts_with(prefix) { visit(key, value).map_err(Stopped::Visitor) } else { Ok(false) }
+        });
+        self.visited(walked)
+    }
+
+    /// Visits the entries of a family without prefixes from the first key that is not before `start`, until one is
+    /// refused by `Ok(false)` or they end.
+    pub(crate) fn visit_from(
+        &self,
+        cursor: &mut Cursor<'_>,
+        start: &[u8],
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool>,
+    ) -> Result<()> {
+        let walked = cursor.visit(start, |key, value| visit(key, value).map_err(Stopped::Visitor));
+        self.visited(walked).map(|_| ())
+    }
+
+    fn visited(&self, walked: Result<(), Stopped>) -> Result<Visited> {
+        match walked {
             Ok(()) => Ok(Visited::Whole),
             Err(Stopped::Visitor(error)) => Err(error),
             Err(Stopped::Engine(error)) if error.kind() == rocksdb::ErrorKind::Incomplete => Ok(Visited::GaveUp),
@@ -189,31 +188,29 @@ impl Engine {
     /// fewer, where many deleted keys lie in between.
     pub(crate) fn first_keys(
         &self,
-        family: FamilyId,
+        family: &Handle,
         start: &[u8],
         prefix: &[u8],
         count: usize,
     ) -> Result<Vec<Vec<u8>>> {
-        let name = &self.slots[family.0].name;
-        let keys = cursor::first_keys(&self.database, name, start, prefix, count).map_err(|e| self.error(&e))?;
-        keys.ok_or_else(|| self.dropped(family))
+        cursor::first_keys(&self.database, family, start, prefix, count).map_err(|e| self.error(&e))
     }
 
     /// Reads a family from its first key to its last, as it is now.
-    pub(crate) fn scan(&self, family: FamilyId) -> Result<Scan> {
-        Scan::new(&self.database, &self.slots[family.0].name, &self.path).ok_or_else(|| self.dropped(family))
+    pub(crate) fn scan(&self, family: &Handle) -> Scan {
+        Scan::new(&self.database, family, &self.path)
     }
 
     pub(crate) fn batch(&self) -> Batch<'_> {
-        Batch { engine: self, changes: WriteBatch::default(), handle: None }
+        Batch { engine: self, changes: WriteBatch::default() }
     }
 
     /// Writes what is in memory to the disk: after this nothing acknowledged depends on the log, and
     /// a power cut loses none of it.
     pub(crate) fn flush(&self) -> Result<()> {
         self.writable()?;
-        let handles: Vec<_> = (0..self.slots.len()).map(|i| self.handle(FamilyId(i))).collect::<Result<_>>()?;
-        let borrowed: Vec<_> = handles.iter().collect();
+        let handles = self.handles();
+        let borrowed: Vec<_> = handles.iter().map(Handle::column).collect();
         let mut wait = FlushOptions::default();
         wait.set_wait(true);
         self.database.db.flush_cfs_opt(&borrowed, &wait).map_err(|e| self.error(&e))?;
@@ -228,34 +225,34 @@ impl Engine {
         self.syncs.sync(|| self.database.db.flush_wal(true)).map_err(|e| self.error(&e))
     }
 
-    /// Merges all files of all families, which takes space back and makes reads cheaper.
+    /// Merges all files of the live families, which takes space back and makes reads cheaper.
     pub(crate) fn compact(&self) -> Result<()> {
         self.flush()?;
         let mut options = CompactOptions::default();
         // The last level too, or what was flushed straight to it would keep its lighter compression.
         options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
-        for i in 0..self.slots.len() {
-            let family = self.handle(FamilyId(i))?;
-            self.database.db.compact_range_cf_opt(&family, None::<&[u8]>, None::<&[u8]>, &options);
+        // Those of sealed families were written in one piece.
+        for handle in self.handles().iter().filter(|handle| !handle.family().is_sealed()) {
+            self.database.db.compact_range_cf_opt(handle.column(), None::<&[u8]>, None::<&[u8]>, &options);
         }
         self.drop_idle_cursors();
         Ok(())
     }
 
     /// An estimate of the number of keys: exact as long as none was written twice or deleted.
-    pub(crate) fn approximate_keys(&self, family: FamilyId) -> Result<u64> {
+    pub(crate) fn approximate_keys(&self, family: &Handle) -> Result<u64> {
         self.property(family, properties::ESTIMATE_NUM_KEYS)
     }
 
     /// The bytes of the files of a family, without what is still in the write buffer.
-    pub(crate) fn file_bytes(&self, family: FamilyId) -> Result<u64> {
+    pub(crate) fn file_bytes(&self, family: &Handle) -> Result<u64> {
         self.property(family, properties::TOTAL_SST_FILES_SIZE)
     }
 
     /// The bytes of the write buffers of all families.
     pub(crate) fn write_buffer_bytes(&self) -> Result<u64> {
-        let sizes = (0..self.slots.len()).map(|i| self.property(FamilyId(i), properties::CUR_SIZE_ALL_MEM_TABLES));
-        sizes.sum()
+        let handles = self.handles();
+        handles.iter().map(|handle| self.property(handle, properties::CUR_SIZE_ALL_MEM_TABLES)).sum()
     }
 
     /// The bytes in use of the block cache.
@@ -280,23 +277,20 @@ impl Engine {
         if self.read_only { Err(Error::ReadOnly { path: self.path.clone() }) } else { Ok(()) }
     }
 
-    fn property(&self, family: FamilyId, name: &properties::PropName) -> Result<u64> {
-        let value = self.database.db.property_int_value_cf(&self.handle(family)?, name);
+    fn property(&self, family: &Handle, name: &properties::PropName) -> Result<u64> {
+        let value = self.database.db.property_int_value_cf(family.column(), name);
         value.map(|v| v.unwrap_or(0)).map_err(|e| self.error(&e))
     }
 
-    fn handle(&self, family: FamilyId) -> Result<Arc<BoundColumnFamily<'_>>> {
-        self.database.db.cf_handle(&self.slots[family.0].name).ok_or_else(|| self.dropped(family))
+    /// All families that are open.
+    fn handles(&self) -> Vec<Handle> {
+        self.handles.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn drop_idle_cursors(&self) {
-        for slot in &self.slots {
-            slot.cursors.clear();
+        for handle in self.handles() {
+            handle.drop_idle_cursors();
         }
-    }
-
-    fn dropped(&self, family: FamilyId) -> Error {
-        Error::Corrupt { path: self.path.clone(), what: format!("the family {} is gone", self.slots[family.0].name) }
     }
 
     fn error(&self, error: &rocksdb::Error) -> Error {
@@ -339,39 +333,15 @@ impl From<rocksdb::Error> for Stopped {
 pub(crate) struct Batch<'a> {
     engine: &'a Engine,
     changes: WriteBatch,
-    /// The family used last: changes come family by family.
-    handle: Option<(FamilyId, Arc<BoundColumnFamily<'a>>)>,
 }
 
-impl<'a> Batch<'a> {
-    pub(crate) fn put(&mut self, family: FamilyId, key: &[u8], value: &[u8]) -> Result<()> {
-        let handle = Self::handle(self.engine, &mut self.handle, family)?;
-        self.changes.put_cf(handle, key, value);
-        Ok(())
+impl Batch<'_> {
+    pub(crate) fn put(&mut self, family: &Handle, key: &[u8], value: &[u8]) {
+        self.changes.put_cf(family.column(), key, value);
     }
 
-    pub(crate) fn delete(&mut self, family: FamilyId, key: &[u8]) -> Result<()> {
-        let handle = Self::handle(self.engine, &mut self.handle, family)?;
-        self.changes.delete_cf(handle, key);
-        Ok(())
-    }
-
-    fn handle<'b>(
-        engine: &'a Engine,
-        latest: &'b mut Option<(FamilyId, Arc<BoundColumnFamily<'a>>)>,
-        family: FamilyId,
-    ) -> Result<&'b Arc<BoundColumnFamily<'a>>> {
-        if latest.as_ref().is_none_or(|(of, _)| *of != family) {
-            *latest = Some((family, engine.handle(family)?));
-        }
-        Ok(&latest.as_ref().expect("it was just set").1)
-    }
-
-    /// Writes the batch without the log: it lasts only if a [`Engine::flush`] follows.
-    pub(crate) fn write_unlogged(self) -> Result<()> {
-        let mut options = WriteOptions::default();
-        options.disable_wal(true);
-        self.engine.database.db.write_opt(self.changes, &options).map_err(|e| self.engine.error(&e))
+    pub(crate) fn delete(&mut self, family: &Handle, key: &[u8]) {
+        self.changes.delete_cf(family.column(), key);
     }
 
     /// Writes the batch. When this returns it survives a killed process.

@@ -9,18 +9,17 @@
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 
 use rocksdb::{Cache, ColumnFamilyDescriptor, WriteOptions};
 
-use super::cursor::Pool;
 use super::expiry::Expiry;
 use super::lock::Lock;
 use super::sync::Syncs;
-use super::{Database, Db, Engine, Resources, Slot, errors, options};
-use crate::format::VERSION;
+use super::{Database, Db, Engine, Handle, Resources, errors, options};
 use crate::format::families::Family;
 use crate::format::record::{self, EXPIRY_KEY, RECORD_KEY};
+use crate::format::{OLDEST_VERSION, VERSION};
 use crate::{Error, Result};
 
 const DEFAULT_FAMILY: &str = "default";
@@ -84,7 +83,7 @@ pub(crate) fn inspect(path: &Path) -> Result<Found> {
         true if others().any(|name| is_ours(name)) => Found::Store(names),
         // A copy that was made without the lock file.
         false
-            if has(|family| matches!(family, Family::Documents))
+            if has(|family| matches!(family, Family::Documents { .. }))
                 && has(|family| matches!(family, Family::Holders { .. })) =>
         {
             Found::Store(names)
@@ -174,14 +173,14 @@ impl Engine {
             expiry.clock.is_at_least(limit);
             expiry.limit.store(limit, Ordering::SeqCst);
         }
-        let slots = names.into_iter().filter_map(|name| {
-            let family = name.parse().ok()?;
-            Some(Slot { family, name, cursors: Pool::new() })
-        });
+        let database = Arc::new(Database { db, _lock: lock });
+        let families = names.iter().filter_map(|name| name.parse().ok());
+        let handles = families.filter_map(|family| Handle::new(&database, family)).collect();
         Ok(Self {
-            slots: slots.collect(),
-            database: Arc::new(Database { db, _lock: lock }),
+            handles: RwLock::new(handles),
+            database,
             cache,
+            resources: *resources,
             path: path.to_owned(),
             read_only,
             syncs: Syncs::default(),
@@ -224,7 +223,9 @@ fn unknown_family(path: &Path, name: &str, options: &rocksdb::Options) -> Result
     let bytes = database.get(RECORD_KEY).map_err(|e| errors::storage(path, &e))?;
     let path = path.to_owned();
     Ok(match bytes.and_then(|bytes| record::version(&bytes)) {
-        Some(found) if found != VERSION => Error::Format { path, found, supported: VERSION },
+        Some(found) if !(OLDEST_VERSION..=VERSION).contains(&found) => {
+            Error::Format { path, found, supported: VERSION }
+        }
         _ => Error::Corrupt { path, what: format!("it has a family {name:?} that its format does not have") },
     })
 }
@@ -241,9 +242,9 @@ fn descriptors(
     resources: &Resources,
     expiry: Option<&Expiry>,
 ) -> Vec<ColumnFamilyDescriptor> {
-    let families: Vec<Family> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    let retention = names.iter().filter_map(|name| name.parse::<Family>().ok()).find_map(Family::retention_millis);
     let describe = |name: &String| {
-        ColumnFamilyDescriptor::new(name, options::of(name.parse().ok(), &families, cache, resources, expiry))
+        ColumnFamilyDescriptor::new(name, options::of(name.parse().ok(), retention, cache, resources, expiry))
     };
     names.iter().map(describe).collect()
 }

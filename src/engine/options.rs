@@ -25,6 +25,9 @@ impl Resources {
     }
 }
 
+/// A block of a sealed family holds one page or two.
+const PAGE_BLOCK_BYTES: usize = 4 << 10;
+
 /// Files of this size keep the number of files, and of open table readers, small.
 const TARGET_FILE_BYTES: u64 = 64 << 20;
 
@@ -56,20 +59,16 @@ pub(super) fn database(resources: &Resources) -> Options {
     options
 }
 
-/// The options of a family of a database with these families. `expiry` lets compactions drop what has expired.
+/// The options of a family of a store with a retention. `expiry` lets compactions drop what has expired.
 pub(super) fn of(
     of: Option<Family>,
-    families: &[Family],
+    retention_millis: Option<u64>,
     cache: &Cache,
     resources: &Resources,
     expiry: Option<&Expiry>,
 ) -> Options {
-    let retention = families.iter().find_map(|family| match family {
-        Family::Holders { retention_millis, .. } => *retention_millis,
-        _ => None,
-    });
     let mut options = family(of, cache, resources);
-    if let (Some(of), Some(expiry), Some(retention)) = (of, expiry, retention) {
+    if let (Some(of), Some(expiry), Some(retention)) = (of, expiry, retention_millis) {
         expire(&mut options, of, expiry, retention);
     }
     options
@@ -91,6 +90,14 @@ fn family(family: Option<Family>, cache: &Cache, resources: &Resources) -> Optio
     options.set_ttl(0);
     options.set_periodic_compaction_seconds(0);
     match family.map_or(0, Family::prefix_bytes) {
+        _ if family.is_some_and(Family::is_sealed) => {
+            blocks.set_block_size(PAGE_BLOCK_BYTES);
+            // Pages are found by the key that comes after what is looked for: a filter could not say no.
+            options.set_compression_type(DBCompressionType::None);
+            options.set_bottommost_compression_type(DBCompressionType::None);
+            options.set_write_buffer_size(1 << 20);
+            options.set_disable_auto_compactions(true);
+        }
         0 => {
             blocks.set_block_size(16 << 10);
             blocks.set_bloom_filter(10.0, false);
@@ -124,16 +131,25 @@ fn family(family: Option<Family>, cache: &Cache, resources: &Resources) -> Optio
     options
 }
 
+/// The options of a file of pages that is to be ingested.
+pub(super) fn page_file(family: Family, is_compressible: bool, cache: &Cache, resources: &Resources) -> Options {
+    let mut options = self::family(Some(family), cache, resources);
+    if is_compressible {
+        options.set_bottommost_compression_type(DBCompressionType::Zstd);
+    }
+    options
+}
+
 /// Files are looked at again, to drop what has expired, at least once in this part of the retention.
 const LOOKS_PER_RETENTION: u64 = 4;
 
 /// Lets compactions drop what has expired.
 fn expire(options: &mut Options, family: Family, expiry: &Expiry, retention_millis: u64) {
     let values = match family {
-        Family::Documents => Values::Documents,
+        Family::Documents { .. } => Values::Documents,
         Family::Holders { .. } => Values::Holders,
-        // Tables do not know when a sketch was stored.
-        Family::Table { .. } => return,
+        // Tables do not know when a sketch was stored, and what is sealed is sealed anew.
+        _ => return,
     };
     options.set_compaction_filter_factory(ExpiryFactory { expiry: expiry.clone(), values, retention_millis });
     let seconds = (retention_millis / 1000 / LOOKS_PER_RETENTION).clamp(60 * 60, 30 * 24 * 60 * 60);

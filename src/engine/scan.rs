@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rocksdb::ReadOptions;
 
 use super::iterator::OwnedIterator;
-use super::{Database, errors};
+use super::{Database, Handle, errors};
 use crate::Result;
 
 /// All keys and values of a family, in key order, as they were when the scan was made.
@@ -18,15 +18,15 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    pub(super) fn new(database: &Arc<Database>, family: &str, path: &Path) -> Option<Self> {
+    pub(super) fn new(database: &Arc<Database>, family: &Handle, path: &Path) -> Self {
         let mut options = ReadOptions::default();
         // Past prefixes, and without pushing out what queries have cached.
         options.set_total_order_seek(true);
         options.fill_cache(false);
         options.set_readahead_size(2 << 20);
-        let mut iterator = OwnedIterator::new(database, family, options)?;
+        let mut iterator = OwnedIterator::new(database, family, options);
         iterator.raw_mut().seek_to_first();
-        Some(Self { iterator, path: path.to_owned(), returned: false })
+        Self { iterator, path: path.to_owned(), returned: false }
     }
 
     /// Goes back to the beginning, of the same entries.

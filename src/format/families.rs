@@ -10,18 +10,24 @@ use crate::TableDesign;
 /// that no second description can disagree with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Family {
-    /// Document ids to sketches: the truth.
-    Documents,
-    /// Sketches to the documents that have them: `identity_bytes` of the sketch, then the id. With a
-    /// retention each entry has the time stored as its value.
-    Holders { identity_bytes: usize, retention_millis: Option<u64> },
-    /// One table of a generation: heads of `head_bytes`, then the rest of the permuted value.
+    /// The documents of a live generation, by their ids.
+    Documents { generation: u64 },
+    /// Sketches to the documents of a live generation that have them: `identity_bytes` of the sketch, then
+    /// the id. With a retention each entry has the time stored as its value.
+    Holders { identity_bytes: usize, retention_millis: Option<u64>, generation: u64 },
+    /// One table of a live generation: heads of `head_bytes`, then the rest of the permuted value.
     Table { index: usize, head_bytes: usize, generation: u64 },
+    /// The documents of a sealed generation, in pages.
+    DocumentPages { generation: u64 },
+    /// The holders of a sealed generation, in pages.
+    HolderPages { generation: u64 },
+    /// One table of a sealed generation, in pages.
+    Pages { index: usize, generation: u64 },
 }
 
 impl Family {
-    /// All families of a store beside the default one, tables in their order.
-    pub(crate) fn all(
+    /// The families of a live generation, tables in their order.
+    pub(crate) fn live(
         design: &TableDesign,
         identity_bytes: usize,
         retention_millis: Option<u64>,
@@ -31,30 +37,68 @@ impl Family {
             let head_bytes = TableKeys::new(table.prefix_bits()).head_bytes();
             Self::Table { index, head_bytes, generation }
         });
-        [Self::Documents, Self::Holders { identity_bytes, retention_millis }].into_iter().chain(tables).collect()
+        let holders = Self::Holders { identity_bytes, retention_millis, generation };
+        [Self::Documents { generation }, holders].into_iter().chain(tables).collect()
+    }
+
+    /// The families of a sealed generation, tables in their order.
+    pub(crate) fn sealed(design: &TableDesign, generation: u64) -> Vec<Self> {
+        let pages = (0..design.tables().len()).map(|index| Self::Pages { index, generation });
+        [Self::DocumentPages { generation }, Self::HolderPages { generation }].into_iter().chain(pages).collect()
     }
 
     /// How many bytes at the front of a key are one prefix; 0 where keys are looked up as a whole.
     pub(crate) fn prefix_bytes(self) -> usize {
         match self {
-            Self::Documents => 0,
             Self::Holders { identity_bytes, .. } => identity_bytes,
             Self::Table { head_bytes, .. } => head_bytes,
+            _ => 0,
         }
+    }
+
+    /// After so many milliseconds documents expire, where it says so.
+    pub(crate) fn retention_millis(self) -> Option<u64> {
+        if let Self::Holders { retention_millis, .. } = self { retention_millis } else { None }
+    }
+
+    /// Which generation it is of. Live and sealed generations are numbered together.
+    pub(crate) fn generation(self) -> u64 {
+        match self {
+            Self::Documents { generation }
+            | Self::Holders { generation, .. }
+            | Self::Table { generation, .. }
+            | Self::DocumentPages { generation }
+            | Self::HolderPages { generation }
+            | Self::Pages { generation, .. } => generation,
+        }
+    }
+
+    /// Whether it is written once, in pages, and never changed.
+    pub(crate) fn is_sealed(self) -> bool {
+        matches!(self, Self::DocumentPages { .. } | Self::HolderPages { .. } | Self::Pages { .. })
     }
 }
 
-/// `documents`, `holders.8`, `holders.8.86400000`, `table00.2.0`: the kind and number, the prefix bytes,
-/// the retention in milliseconds or the generation.
+/// `documents.1`, `holders.8.0.1`, `table00.2.1`, `document-pages.2`, `holder-pages.2`, `pages00.2`: the kind and
+/// number, the prefix bytes, the retention in milliseconds, the generation. Those of generation 0 have the names
+/// of format 1: `documents`, `holders.8`, `holders.8.86400000`.
 impl fmt::Display for Family {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Documents => f.write_str("documents"),
-            Self::Holders { identity_bytes, retention_millis: None } => write!(f, "holders.{identity_bytes}"),
-            Self::Holders { identity_bytes, retention_millis: Some(millis) } => {
-                write!(f, "holders.{identity_bytes}.{millis}")
+        match *self {
+            Self::Documents { generation: 0 } => f.write_str("documents"),
+            Self::Documents { generation } => write!(f, "documents.{generation}"),
+            Self::Holders { identity_bytes, retention_millis, generation } => {
+                write!(f, "holders.{identity_bytes}")?;
+                match (retention_millis, generation) {
+                    (None, 0) => Ok(()),
+                    (Some(millis), 0) => write!(f, ".{millis}"),
+                    (millis, generation) => write!(f, ".{}.{generation}", millis.unwrap_or(0)),
+                }
             }
             Self::Table { index, head_bytes, generation } => write!(f, "table{index:02}.{head_bytes}.{generation}"),
+            Self::DocumentPages { generation } => write!(f, "document-pages.{generation}"),
+            Self::HolderPages { generation } => write!(f, "holder-pages.{generation}"),
+            Self::Pages { index, generation } => write!(f, "pages{index:02}.{generation}"),
         }
     }
 }
@@ -65,22 +109,35 @@ impl FromStr for Family {
     fn from_str(name: &str) -> Result<Self, ()> {
         let mut parts = name.split('.');
         let kind = parts.next().ok_or(())?;
-        let mut number = || parts.next().and_then(|part| part.parse::<u64>().ok());
-        let small = |value: Option<u64>, most: u64| {
-            value.filter(|v| (1..=most).contains(v)).and_then(|v| usize::try_from(v).ok())
+        let mut number = || parts.next().map(|part| part.parse::<u64>().map_err(|_| ())).transpose();
+        let needed = |value: Option<u64>| value.ok_or(());
+        let small = |value: Option<u64>| match value {
+            Some(v @ 1..=64) => usize::try_from(v).map_err(|_| ()),
+            _ => Err(()),
         };
-        let family = match kind.strip_prefix("table") {
-            _ if kind == "documents" => Some(Self::Documents),
-            _ if kind == "holders" => small(number(), 64)
-                .map(|identity_bytes| Self::Holders { identity_bytes, retention_millis: number().filter(|&n| n > 0) }),
-            Some(index) => match (index.parse(), small(number(), 64), number()) {
-                (Ok(index), Some(head_bytes), Some(generation)) => Some(Self::Table { index, head_bytes, generation }),
-                _ => None,
+        let family = match kind {
+            "documents" => Self::Documents { generation: number()?.unwrap_or(0) },
+            "holders" => {
+                let identity_bytes = small(number()?)?;
+                let retention_millis = number()?.filter(|&millis| millis > 0);
+                Self::Holders { identity_bytes, retention_millis, generation: number()?.unwrap_or(0) }
+            }
+            "document-pages" => Self::DocumentPages { generation: needed(number()?)? },
+            "holder-pages" => Self::HolderPages { generation: needed(number()?)? },
+            _ => match (kind.strip_prefix("table"), kind.strip_prefix("pages")) {
+                (Some(index), _) => Self::Table {
+                    index: index.parse().map_err(|_| ())?,
+                    head_bytes: small(number()?)?,
+                    generation: needed(number()?)?,
+                },
+                (_, Some(index)) => {
+                    Self::Pages { index: index.parse().map_err(|_| ())?, generation: needed(number()?)? }
+                }
+                _ => return Err(()),
             },
-            None => None,
         };
         // One name for each family: leading zeros or further parts make it another name.
-        family.filter(|family| family.to_string() == name).ok_or(())
+        if family.to_string() == name { Ok(family) } else { Err(()) }
     }
 }
 
@@ -91,13 +148,27 @@ mod tests {
     #[test]
     fn names_lead_back_to_their_families() {
         let design = TableDesign::choose(6, 3).unwrap();
-        let families = Family::all(&design, 8, None, 17);
-        assert_eq!(families.len(), 22);
-        for family in families.into_iter().chain(Family::all(&design, 8, Some(86_400_000), 0)) {
+        assert_eq!((Family::live(&design, 8, None, 17).len(), Family::sealed(&design, 17).len()), (22, 22));
+        let mut families = vec![];
+        for generation in [0, 1, 17, u64::MAX] {
+            families.extend(Family::live(&design, 8, None, generation));
+            families.extend(Family::live(&design, 8, Some(86_400_000), generation));
+            families.extend(Family::sealed(&design, generation));
+        }
+        for family in families {
             assert_eq!(family.to_string().parse(), Ok(family));
         }
-        assert_eq!(Family::all(&TableDesign::default(), 8, None, 0)[2].to_string(), "table00.2.0");
-        assert_eq!(Family::all(&TableDesign::default(), 8, Some(5), 0)[1].to_string(), "holders.8.5");
+    }
+
+    #[test]
+    fn the_names_of_the_specification() {
+        let names = |families: Vec<Family>| families[..3].iter().map(Family::to_string).collect::<Vec<_>>();
+        let design = TableDesign::default();
+        assert_eq!(names(Family::live(&design, 8, None, 0)), ["documents", "holders.8", "table00.2.0"]);
+        assert_eq!(names(Family::live(&design, 8, Some(5), 0)), ["documents", "holders.8.5", "table00.2.0"]);
+        assert_eq!(names(Family::live(&design, 8, None, 3)), ["documents.3", "holders.8.0.3", "table00.2.3"]);
+        assert_eq!(names(Family::live(&design, 8, Some(5), 3)), ["documents.3", "holders.8.5.3", "table00.2.3"]);
+        assert_eq!(names(Family::sealed(&design, 4)), ["document-pages.4", "holder-pages.4", "pages00.4"]);
     }
 
     #[test]
@@ -105,18 +176,26 @@ mod tests {
         for name in [
             "",
             "default",
-            "documents.1",
+            "documents.0",
+            "documents.1.1",
             "holders",
             "holders.0",
             "holders.08",
             "holders.8.0",
             "holders.8.x",
-            "holders.8.5.5",
+            "holders.8.5.0",
+            "holders.8.5.5.5",
             "table0.2.0",
             "table00.2",
             "table00.2.0.1",
             "tables",
             "table00.-2.0",
+            "pages",
+            "pages0.1",
+            "pages00",
+            "pages00.1.1",
+            "document-pages",
+            "holder-pages.x",
         ] {
             assert_eq!(name.parse::<Family>(), Err(()), "{name}");
         }

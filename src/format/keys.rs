@@ -136,11 +136,19 @@ pub(crate) fn encode_document(sketch: &[u8], stored_at_millis: u64, payload: &[u
 }
 
 /// A document's value, taken apart.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DocumentValue<'a> {
     pub(crate) sketch: &'a [u8],
     pub(crate) stored_at_millis: u64,
     pub(crate) payload: &'a [u8],
+}
+
+/// The value of a document that was removed, where an older generation has one with its id.
+pub(crate) const TOMBSTONE: &[u8] = &[0];
+
+/// Whether the value of a document says that it was removed.
+pub(crate) fn is_tombstone(value: &[u8]) -> bool {
+    value == TOMBSTONE
 }
 
 pub(crate) fn decode_document(value: &[u8], sketch_bytes: usize) -> Decoded<DocumentValue<'_>> {

@@ -4,11 +4,15 @@
 
 pub(crate) mod families;
 pub(crate) mod keys;
+pub(crate) mod pages;
 pub(crate) mod record;
 pub(crate) mod settings;
 
-/// The format that this build writes, and the only one that it reads.
-pub(crate) const VERSION: u16 = 1;
+/// The format that this build writes.
+pub(crate) const VERSION: u16 = 2;
+
+/// The oldest format that this build reads, and goes on to use until the store is sealed or loaded into.
+pub(crate) const OLDEST_VERSION: u16 = 1;
 
 /// The longest document id in bytes.
 pub const MAX_ID_BYTES: usize = 1024;

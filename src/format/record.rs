@@ -1,10 +1,11 @@
-//! The store record: what a store is, written once at creation and read at every open.
+//! The store record: what a store is, and which generations it consists of. It is written at creation and
+//! when generations change, and read at every open.
 
 use bincode::config;
 use bincode::error::DecodeError;
 use bincode::{Decode, Encode};
 
-use super::{Malformed, VERSION};
+use super::{Malformed, OLDEST_VERSION, VERSION};
 use crate::hash::checksum;
 use crate::text::AnalyserDescription;
 use crate::{Table, TableDesign};
@@ -33,11 +34,52 @@ pub(crate) struct StoreRecord {
     /// The largest distance by which documents are admitted.
     pub(crate) admission_distance: u32,
     pub(crate) analyser: Option<AnalyserDescription>,
-    /// The generation of the tables in use; it names their families.
-    pub(crate) generation: u64,
+    pub(crate) generations: Generations,
     pub(crate) created_at_millis: u64,
     /// Named settings. A build that does not know one of the names cannot serve the store.
     pub(crate) settings: Vec<(String, String)>,
+}
+
+/// The generations that a store consists of; they name its families. What is in a family of another generation
+/// belongs to nobody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Generations {
+    /// The one that documents are written to.
+    pub(crate) live: u64,
+    /// The live one before that, while it is being sealed.
+    pub(crate) frozen: Option<u64>,
+    pub(crate) sealed: Option<SealedGeneration>,
+}
+
+/// A generation that is written once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct SealedGeneration {
+    pub(crate) number: u64,
+    /// Its documents, those that newer generations replace or remove included.
+    pub(crate) documents: u64,
+    /// Its distinct sketches: the values in each table.
+    pub(crate) sketches: u64,
+}
+
+impl Generations {
+    /// A number that no generation has had.
+    pub(crate) fn next(self) -> u64 {
+        self.live.max(self.sealed.map_or(0, |sealed| sealed.number)) + 1
+    }
+
+    /// Whether there is nothing but the live generation.
+    pub(crate) fn is_empty_below(self) -> bool {
+        self.frozen.is_none() && self.sealed.is_none()
+    }
+
+    /// Whether families of a generation belong to the store.
+    pub(crate) fn have(self, number: u64, is_sealed: bool) -> bool {
+        if is_sealed {
+            self.sealed.is_some_and(|sealed| sealed.number == number)
+        } else {
+            self.live == number || self.frozen == Some(number)
+        }
+    }
 }
 
 /// Why bytes are not a store record of this format.
@@ -65,9 +107,30 @@ struct Payload {
     design: Design,
     admission_distance: u32,
     analyser: Option<Analyser>,
+    generations: Generations,
+    created_at_millis: u64,
+    settings: Vec<(String, String)>,
+}
+
+/// The layout of format 1: one live generation.
+#[derive(Encode, Decode)]
+struct FirstPayload {
+    sketch: String,
+    design: Design,
+    admission_distance: u32,
+    analyser: Option<Analyser>,
     generation: u64,
     created_at_millis: u64,
     settings: Vec<(String, String)>,
+}
+
+impl From<FirstPayload> for Payload {
+    fn from(first: FirstPayload) -> Self {
+        let FirstPayload { sketch, design, admission_distance, analyser, generation, created_at_millis, settings } =
+            first;
+        let generations = Generations { live: generation, frozen: None, sealed: None };
+        Self { sketch, design, admission_distance, analyser, generations, created_at_millis, settings }
+    }
 }
 
 #[derive(Encode, Decode)]
@@ -116,7 +179,7 @@ impl StoreRecord {
                 version: a.version,
                 parameters: a.parameters,
             }),
-            generation: self.generation,
+            generations: self.generations,
             created_at_millis: self.created_at_millis,
             settings: self.settings.clone(),
         };
@@ -131,7 +194,7 @@ impl StoreRecord {
     pub(crate) fn decode(bytes: &[u8], sketch: &str) -> Result<Self, RecordError> {
         // The version comes before everything else: another format may lay out the rest differently.
         let version = version(bytes).ok_or(RecordError::NoRecord)?;
-        if version != VERSION {
+        if !(OLDEST_VERSION..=VERSION).contains(&version) {
             return Err(RecordError::Version(version));
         }
         let rest = &bytes[MAGIC.len() + 2..];
@@ -153,9 +216,11 @@ impl StoreRecord {
         if found != sketch {
             return Err(RecordError::Sketch(found));
         }
-        let payload: Payload = decode_whole(&body[HEADER_BYTES..])
-            .map_err(|e| malformed(format!("the store record cannot be decoded ({e})")))?;
-        Self::from_payload(payload).map_err(malformed)
+        let payload = match version {
+            1 => decode_whole::<FirstPayload>(&body[HEADER_BYTES..]).map(Payload::from),
+            _ => decode_whole::<Payload>(&body[HEADER_BYTES..]),
+        };
+        Self::from_payload(payload.map_err(cannot)?).map_err(malformed)
     }
 
     fn from_payload(payload: Payload) -> Result<Self, String> {
@@ -180,7 +245,7 @@ impl StoreRecord {
                 version: a.version,
                 parameters: a.parameters,
             }),
-            generation: payload.generation,
+            generations: payload.generations,
             created_at_millis: payload.created_at_millis,
             settings: payload.settings,
         })
@@ -207,7 +272,11 @@ mod tests {
                 version: 1,
                 parameters: vec![("shingle-tokens".into(), "2".into())],
             }),
-            generation: 3,
+            generations: Generations {
+                live: 3,
+                frozen: Some(2),
+                sealed: Some(SealedGeneration { number: 1, documents: 1000, sketches: 900 }),
+            },
             created_at_millis: 1_700_000_000_000,
             settings: vec![("retention-seconds".into(), "86400".into())],
         }
@@ -223,15 +292,25 @@ mod tests {
 
     #[test]
     fn a_record_comes_back() {
-        for record in [record(), StoreRecord { analyser: None, settings: vec![], ..record() }] {
+        let new = StoreRecord { generations: Generations::default(), ..record() };
+        for record in [record(), StoreRecord { analyser: None, settings: vec![], ..record() }, new] {
             assert_eq!(StoreRecord::decode(&record.encode(), "simhash64"), Ok(record));
         }
     }
 
     #[test]
     fn the_bytes_are_those_of_the_golden_vector() {
-        let golden = include_str!("../../tests/data/store-record-v1.hex");
+        let golden = include_str!("../../tests/data/store-record-v2.hex");
         assert_eq!(hex(&record().encode()), golden.split_whitespace().collect::<String>());
+    }
+
+    #[test]
+    fn a_record_of_the_first_format_has_one_live_generation() {
+        let golden: String = include_str!("../../tests/data/store-record-v1.hex").split_whitespace().collect();
+        let bytes: Vec<u8> =
+            (0..golden.len() / 2).map(|i| u8::from_str_radix(&golden[2 * i..2 * i + 2], 16).unwrap()).collect();
+        let generations = Generations { live: 3, frozen: None, sealed: None };
+        assert_eq!(StoreRecord::decode(&bytes, "simhash64"), Ok(StoreRecord { generations, ..record() }));
     }
 
     #[test]
@@ -283,8 +362,13 @@ mod tests {
             let mut bytes = [&MAGIC[..], &VERSION.to_be_bytes(), &length.to_be_bytes(), &payload].concat();
             bytes.extend(checksum(&bytes).to_be_bytes());
             if let Ok(record) = StoreRecord::decode(&bytes, "simhash64") {
-                proptest::prop_assert_eq!(record.encode(), bytes);
+                proptest::prop_assert_eq!(record.encode(), bytes.clone());
             }
+            // The same as a record of the first format.
+            bytes.truncate(HEADER_BYTES + payload.len());
+            bytes[9] = 1;
+            bytes.extend(checksum(&bytes).to_be_bytes());
+            let _ = StoreRecord::decode(&bytes, "simhash64");
         }
     }
 }

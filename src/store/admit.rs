@@ -22,18 +22,19 @@ pub(super) fn check_and_insert<S: Sketch>(
     max_distance: u32,
     limits: Limits,
 ) -> Result<Admission> {
-    let (held, old) = store.claimed(id, Some((new.sketch, max_distance)))?;
-    let now = store.now();
+    let claimed = store.claimed(id, Some((new.sketch, max_distance)))?;
+    let (view, now) = (&claimed.view, claimed.now);
     let mut work = Work::new(limits);
     let ask = Ask { sketch: new.sketch, max_distance, way: Way::Cheapest };
-    let near = store.index.near(&store.engine, &ask, &mut work, &mut QueryStats::default())?;
-    match nearest(store, &near, now, &mut work)? {
+    let near = view.index.near(&store.engine, &ask, &mut work, &mut QueryStats::default())?;
+    match nearest(store, view, &near, now, &mut work)? {
         Some(nearest) => Ok(Admission::Duplicate(nearest)),
         None if work.is_cut() => Ok(Admission::Undecided),
         None => {
             // What has expired may hold the sketch still.
-            let is_held = near.first().is_some_and(|(distance, _)| *distance == 0) && store.is_held(new.sketch)?;
-            replace(store, &held, id, new, old.as_ref(), now, is_held)?;
+            let is_held =
+                near.first().is_some_and(|(distance, _)| *distance == 0) && store.is_held(view, new.sketch)?;
+            replace(store, &claimed, id, new, is_held)?;
             Ok(Admission::Admitted)
         }
     }
@@ -90,7 +91,7 @@ fn bounded<S>(documents: &[NewDocument<'_, S>]) -> usize {
 
 /// Tells for each document whether its id is stored, or has come before.
 fn known<S: Sketch>(store: &Shared<S>, documents: &[NewDocument<'_, S>]) -> Result<Vec<bool>> {
-    let is_stored = store.engine.contain(store.documents, documents.iter().map(|document| document.id))?;
+    let is_stored = store.view().contain(&store.engine, documents.iter().map(|document| document.id))?;
     let mut ids = HashSet::new();
     Ok(documents.iter().zip(is_stored).map(|(document, is_stored)| !ids.insert(document.id) || is_stored).collect())
 }
@@ -106,15 +107,16 @@ fn admit_together<S: Sketch>(
     let ids = Claim::on(documents.iter().map(|document| checksum(document.id)));
     let held =
         store.claims.hold(documents.iter().fold(ids, |claim, document| claim.and(&document.sketch, max_distance)));
+    let view = store.view();
     let now = store.now();
     let sketches: Vec<S> = documents.iter().map(|document| document.sketch.clone()).collect();
     let mut work = vec![Work::new(limits); documents.len()];
-    let near = store.index.near_each(&store.engine, &sketches, max_distance, &mut work)?;
-    let is_stored = store.engine.contain(store.documents, documents.iter().map(|document| document.id))?;
+    let near = view.index.near_each(&store.engine, &sketches, max_distance, &mut work)?;
+    let is_stored = view.contain(&store.engine, documents.iter().map(|document| document.id))?;
     let mut ids = HashSet::new();
     let mut admitted: Vec<usize> = Vec::new();
     for (i, document) in documents.iter().enumerate() {
-        let stored = nearest(store, &near[i], now, &mut work[i])?;
+        let stored = nearest(store, &view, &near[i], now, &mut work[i])?;
         let before = nearest_of(documents, &admitted, document, max_distance);
         answers.push(match [stored, before].into_iter().flatten().min() {
             Some(nearest) => Admission::Duplicate(nearest),
@@ -133,15 +135,15 @@ fn admit_together<S: Sketch>(
     let mut batch = store.engine.batch();
     admitted.sort_unstable_by_key(|&i| (&sketches[i], documents[i].id));
     let new: Vec<S> = admitted.iter().map(|&i| sketches[i].clone()).collect();
-    store.index.put(&mut batch, &new)?;
+    view.index.put(&mut batch, &new);
     for &i in &admitted {
-        put_holder(store, &mut batch, documents[i].id, &sketches[i], now)?;
+        put_holder(store, &view, &mut batch, documents[i].id, &sketches[i], now);
     }
     admitted.sort_unstable_by_key(|&i| documents[i].id);
     for &i in &admitted {
-        put_value(store, &mut batch, documents[i].id, documents[i].content(), now)?;
+        put_value(&view, &mut batch, documents[i].id, documents[i].content(), now);
     }
-    held.change(|| batch.write())
+    view.commit(&held, batch)
 }
 
 /// The nearest of the documents that were admitted together with this one, before it.

@@ -2,37 +2,32 @@
 
 use std::sync::Arc;
 
+use super::open;
 use super::results::Document;
 use super::shared::Shared;
 use super::sketch::Sketch;
-use crate::Result;
-use crate::engine::Scan;
+use super::walk::{Holders, Walk};
+use crate::{Fingerprint, Result};
 
 /// The documents of a store in the order of their ids, as they were when the iterator was made; from
 /// [`Store::iter`](crate::Store::iter).
 ///
 /// It reads in bounded memory. As long as it lives, files that it reads are kept on disk.
 pub struct Documents<S: Sketch> {
-    scan: Scan,
+    walk: Walk,
     store: Arc<Shared<S>>,
-    now: u64,
     failed: bool,
 }
 
 impl<S: Sketch> Documents<S> {
-    pub(super) fn new(store: &Arc<Shared<S>>) -> Result<Self> {
-        let scan = store.engine.scan(store.documents)?;
-        Ok(Self { scan, store: Arc::clone(store), now: store.now(), failed: false })
+    pub(super) fn new(store: &Arc<Shared<S>>) -> Self {
+        let walk = Walk::of(&store.engine, &*store.view(), store.lifetime());
+        Self { walk, store: Arc::clone(store), failed: false }
     }
 
     fn read(&mut self) -> Result<Option<Document<S>>> {
-        while let Some((id, value)) = self.scan.next()? {
-            let stored = self.store.decode(value)?;
-            if !self.store.is_expired(stored.time, self.now) {
-                return Ok(Some(stored.with_id(id)));
-            }
-        }
-        Ok(None)
+        let Some(entry) = self.walk.next()? else { return Ok(None) };
+        Ok(Some(open::stored::<S>(self.store.engine.path(), &entry.value())?.with_id(&entry.id)))
     }
 }
 
@@ -52,5 +47,37 @@ impl<S: Sketch> Iterator for Documents<S> {
 impl<S: Sketch> std::fmt::Debug for Documents<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Documents").field("path", &self.store.engine.path()).finish_non_exhaustive()
+    }
+}
+
+/// The documents of a store in the order of their fingerprints and then their ids, as they were when the iterator
+/// was made; from [`Store::iter_by_fingerprint`](crate::Store::iter_by_fingerprint).
+pub struct ByFingerprint {
+    holders: Holders<Fingerprint>,
+    failed: bool,
+}
+
+impl ByFingerprint {
+    pub(super) fn new(store: &Arc<Shared<Fingerprint>>) -> Self {
+        Self { holders: Holders::of(store), failed: false }
+    }
+}
+
+impl Iterator for ByFingerprint {
+    type Item = Result<(Fingerprint, Vec<u8>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let next = self.holders.next().transpose();
+        self.failed = matches!(next, Some(Err(_)));
+        next.map(|holder| holder.map(|holder| (Fingerprint::new(holder.identity), holder.id)))
+    }
+}
+
+impl std::fmt::Debug for ByFingerprint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ByFingerprint").finish_non_exhaustive()
     }
 }

@@ -1,6 +1,7 @@
 //! The store: sketches and documents on top of the engine.
 
 mod admit;
+mod bulk;
 mod claims;
 mod doctor;
 mod expire;
@@ -22,6 +23,8 @@ mod tests;
 mod text;
 mod upkeep;
 mod verify;
+mod view;
+mod walk;
 mod work;
 mod write;
 
@@ -30,8 +33,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use bulk::{BulkLoader, LoadOptions, LoadReport};
 pub use doctor::{BitReport, Diagnosis, SelfTest, TableReport};
-pub use iter::Documents;
+pub use iter::{ByFingerprint, Documents};
 pub use options::{Durability, Options};
 pub use progress::Progress;
 pub use repair::Repair;
@@ -42,6 +46,7 @@ pub use work::Limits;
 
 use crate::format::{MAX_ID_BYTES, MAX_PAYLOAD_BYTES};
 use crate::{Analyser, Error, Fingerprint, Result, Simhash, TableDesign};
+use bulk::Background;
 use open::Opened;
 use shared::Shared;
 use sketch::{Ask, Way};
@@ -80,6 +85,7 @@ pub struct Store<S: Sketch> {
     shared: Arc<Shared<S>>,
     durability: Durability,
     limits: Limits,
+    background: Arc<Background>,
 }
 
 impl<S: Sketch> Store<S> {
@@ -143,7 +149,8 @@ impl<S: Sketch> Store<S> {
 
     fn from_opened(opened: Opened, options: &Options) -> Result<Self> {
         let shared = Shared::from_opened(opened)?;
-        Ok(Self { shared: Arc::new(shared), durability: options.durability, limits: Limits::default() })
+        let background = Arc::new(Background::new(options.auto_seal));
+        Ok(Self { shared: Arc::new(shared), durability: options.durability, limits: Limits::default(), background })
     }
 
     /// Returns a handle whose calls survive what `durability` says; this one is as it was.
@@ -258,6 +265,9 @@ impl<S: Sketch> Store<S> {
     /// is told of a duplicate must find it again.
     fn settle(&self) -> Result<()> {
         self.shared.advance_expiry(EXPIRY_STEP_MILLIS)?;
+        if self.background.is_due() {
+            S::seal_in_background(&self.background, &self.shared);
+        }
         match self.durability {
             Durability::Process => Ok(()),
             Durability::Power => self.shared.engine.sync(),
@@ -303,7 +313,7 @@ impl<S: Sketch> Store<S> {
     /// What the system reports; the iterator itself ends with the first error that it yields.
     #[expect(clippy::iter_not_returning_iterator, reason = "opening the iterator can fail")]
     pub fn iter(&self) -> Result<Documents<S>> {
-        Documents::new(&self.shared)
+        Ok(Documents::new(&self.shared))
     }
 
     /// Returns the directory of the store.
@@ -346,7 +356,8 @@ impl<S: Sketch> Store<S> {
 
 impl<S: Sketch> Clone for Store<S> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), durability: self.durability, limits: self.limits }
+        let (shared, background) = (Arc::clone(&self.shared), Arc::clone(&self.background));
+        Self { shared, durability: self.durability, limits: self.limits, background }
     }
 }
 

@@ -8,10 +8,10 @@ use super::options::{Options, Text};
 use super::shared::Stored;
 use super::sketch::Sketch;
 use crate::clock::Clock;
-use crate::engine::{self, Engine, Expiry, Found, malformed};
+use crate::engine::{self, Engine, Expiry, Found, Resources, malformed};
 use crate::format::families::Family;
-use crate::format::keys::decode_document;
-use crate::format::record::{RecordError, StoreRecord};
+use crate::format::keys::{DocumentValue, decode_document};
+use crate::format::record::{Generations, RecordError, StoreRecord};
 use crate::format::settings::{Settings, SettingsError};
 use crate::format::{Malformed, VERSION};
 use crate::{Analyser, Error, Result, Simhash, TableDesign};
@@ -23,6 +23,8 @@ pub(super) struct Opened {
     pub(super) settings: Settings,
     pub(super) clock: Arc<Clock>,
     pub(super) simhash: Option<Simhash>,
+    /// Whether what an unfinished load has left is kept.
+    pub(super) keeps_load: bool,
 }
 
 pub(super) fn create<S: Sketch>(path: &Path, design: &TableDesign, options: &Options) -> Result<()> {
@@ -37,11 +39,11 @@ pub(super) fn create<S: Sketch>(path: &Path, design: &TableDesign, options: &Opt
         design: design.clone(),
         admission_distance: Store::<S>::ADMISSION_DISTANCE.max(design.max_distance()),
         analyser: analyser.as_ref().map(Analyser::describe),
-        generation: 0,
+        generations: Generations::default(),
         created_at_millis: Clock::default().now_millis(),
         settings: settings.encode(),
     };
-    let families = Family::all(design, S::IDENTITY_BYTES, settings.retention_millis, record.generation);
+    let families = Family::live(design, S::IDENTITY_BYTES, settings.retention_millis, record.generations.live);
     Engine::create(path, &families, &record.encode(), &options.resources())
 }
 
@@ -57,7 +59,11 @@ pub(super) fn expiry<S: Sketch>(clock: &Arc<Clock>) -> Expiry {
 
 /// Takes a document's value apart.
 pub(super) fn decode<S: Sketch>(path: &Path, value: &[u8]) -> Result<Stored<S>> {
-    let value = decode_document(value, S::BYTES).map_err(|e| malformed(path, e))?;
+    stored(path, &decode_document(value, S::BYTES).map_err(|e| malformed(path, e))?)
+}
+
+/// Makes a document of the parts of its value.
+pub(super) fn stored<S: Sketch>(path: &Path, value: &DocumentValue<'_>) -> Result<Stored<S>> {
     let sketch = S::decode(value.sketch)
         .ok_or_else(|| malformed(path, Malformed("a stored sketch has another length".to_owned())))?;
     Ok(Stored { sketch, time: value.stored_at_millis, payload: value.payload.to_owned() })
@@ -92,8 +98,17 @@ pub(super) fn read_record<S: Sketch>(engine: &Engine, path: &Path) -> Result<(St
 
 /// Opens a store, one whose repair is under way too.
 pub(super) fn open_even_in_repair<S: Sketch>(path: &Path, options: &Options, read_only: bool) -> Result<Opened> {
+    open_with::<S>(path, options, &options.resources(), read_only)
+}
+
+/// Opens a store to repair it, although files of it may be missing.
+pub(super) fn open_leniently<S: Sketch>(path: &Path, options: &Options) -> Result<Opened> {
+    open_with::<S>(path, options, &options.resources().for_repair(), false)
+}
+
+fn open_with<S: Sketch>(path: &Path, options: &Options, resources: &Resources, read_only: bool) -> Result<Opened> {
     let clock = Arc::new(Clock::default());
-    let engine = Engine::open(path, &options.resources(), &expiry::<S>(&clock), read_only)?;
+    let engine = Engine::open(path, resources, &expiry::<S>(&clock), read_only)?;
     let (record, settings) = read_record::<S>(&engine, path)?;
     let mismatch = |what, found, expected| mismatch(path, what, found, expected);
     if let Some(asked) = options.retention_millis().filter(|&asked| settings.retention_millis != Some(asked)) {
@@ -114,7 +129,8 @@ pub(super) fn open_even_in_repair<S: Sketch>(path: &Path, options: &Options, rea
             return Err(mismatch("the analyser", stored, expected.to_string()));
         }
     };
-    Ok(Opened { engine, record, settings, clock, simhash: analyser.map(Simhash::new) })
+    let (simhash, keeps_load) = (analyser.map(Simhash::new), options.keeps_load);
+    Ok(Opened { engine, record, settings, clock, simhash, keeps_load })
 }
 
 /// Opens a store that must have this design and retention and, unless sketches are all that is asked, this

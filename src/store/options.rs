@@ -13,7 +13,7 @@ use crate::engine::Resources;
 ///
 /// let options = Options::new().cache_bytes(1 << 30);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     pub(crate) cache_bytes: usize,
     pub(crate) write_buffer_bytes: usize,
@@ -21,6 +21,8 @@ pub struct Options {
     pub(crate) text: Text,
     pub(crate) durability: Durability,
     pub(crate) retention: Option<Duration>,
+    pub(crate) auto_seal: Option<f64>,
+    pub(crate) keeps_load: bool,
 }
 
 /// What a call that returned `Ok` has survived; `docs/durability.md` has the details and the tests.
@@ -52,6 +54,9 @@ impl Options {
     /// The default of [`Options::write_buffer_bytes`]: 128 MiB.
     pub const DEFAULT_WRITE_BUFFER_BYTES: usize = 128 << 20;
 
+    /// The default of [`Options::auto_seal`]: a quarter.
+    pub const DEFAULT_AUTO_SEAL: f64 = 0.25;
+
     /// The defaults.
     #[must_use]
     pub fn new() -> Self {
@@ -62,6 +67,8 @@ impl Options {
             text: Text::Stored,
             durability: Durability::Process,
             retention: None,
+            auto_seal: Some(Self::DEFAULT_AUTO_SEAL),
+            keeps_load: false,
         }
     }
 
@@ -122,6 +129,24 @@ impl Options {
     #[must_use]
     pub fn retention(mut self, retention: Duration) -> Self {
         self.retention = Some(retention);
+        self
+    }
+
+    /// Sets how many live documents, as a share of the sealed ones, make the store seal them by itself, in a thread
+    /// of its own; a quarter by default, `None` for never. A million live documents are needed besides.
+    ///
+    /// [`Store::seal`](crate::Store::seal) does it at any time.
+    #[must_use]
+    pub fn auto_seal(mut self, share: impl Into<Option<f64>>) -> Self {
+        self.auto_seal = share.into();
+        self
+    }
+
+    /// Keeps what a load with a [name](crate::LoadOptions::name) that was killed has left, so that it can be gone on
+    /// with. Otherwise it is removed when the store is opened for writing.
+    #[must_use]
+    pub fn keep_unfinished_load(mut self) -> Self {
+        self.keeps_load = true;
         self
     }
 

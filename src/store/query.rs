@@ -4,6 +4,7 @@ use super::Shared;
 use super::claims::Claim;
 use super::results::{Match, Matches, QueryStats};
 use super::sketch::{Ask, Index, Sketch};
+use super::view::View;
 use super::work::{Limits, Work};
 use crate::Result;
 
@@ -28,10 +29,12 @@ pub(super) fn query<S: Sketch>(store: &Shared<S>, ask: &Ask<'_, S>, limits: Limi
 }
 
 fn query_once<S: Sketch>(store: &Shared<S>, ask: &Ask<'_, S>, limits: Limits) -> Result<Matches> {
+    // Taken after the watch was set or the claim was held.
+    let view = store.view();
     let now = store.now();
     let mut stats = QueryStats::default();
     let mut work = Work::new(limits);
-    let near = store.index.near(&store.engine, ask, &mut work, &mut stats)?;
+    let near = view.index.near(&store.engine, ask, &mut work, &mut stats)?;
     let most = limits.max_matches.unwrap_or(usize::MAX);
     let mut matches: Vec<Match> = Vec::new();
     for level in near.chunk_by(|a, b| a.0 == b.0) {
@@ -39,12 +42,8 @@ fn query_once<S: Sketch>(store: &Shared<S>, ask: &Ask<'_, S>, limits: Limits) ->
         // One more than there is room for tells that there are more.
         let room = (most - begin).saturating_add(1);
         for (distance, near) in level {
-            let mut taken = 0;
-            store.visit_holders(near, now, &mut work, |id| {
-                matches.push(Match { distance: *distance, id: id.to_owned() });
-                taken += 1;
-                Ok(taken < room)
-            })?;
+            let ids = store.holders(&view, near, now, &mut work, room)?;
+            matches.extend(ids.into_iter().map(|id| Match { distance: *distance, id }));
             // Many sketches, each of many documents, are not collected before they are cut.
             if matches.len() - begin > room.saturating_mul(2) {
                 matches[begin..].sort_unstable();
@@ -64,6 +63,7 @@ fn query_once<S: Sketch>(store: &Shared<S>, ask: &Ask<'_, S>, limits: Limits) ->
 /// found.
 pub(super) fn nearest<S: Sketch>(
     store: &Shared<S>,
+    view: &View<S>,
     near: &[(u32, S)],
     now: u64,
     work: &mut Work,
@@ -73,7 +73,7 @@ pub(super) fn nearest<S: Sketch>(
         if best.as_ref().is_some_and(|best| best.distance < *distance) {
             break;
         }
-        if let Some(id) = store.first_holder(sketch, now, work)? {
+        if let Some(id) = store.first_holder(view, sketch, now, work)? {
             let found = Match { distance: *distance, id };
             best = Some(best.map_or_else(|| found.clone(), |best| best.min(found.clone())));
         }

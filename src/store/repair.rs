@@ -2,24 +2,24 @@
 //!
 //! 1. The documents are read from end to end before anything is changed, and they are never changed.
 //! 2. A mark beside the store record, forced to the medium, says that a repair is under way: a store with the
-//!    mark is not opened, so half-filled tables never answer.
-//! 3. The mark is removed, forced to the medium, after everything is written out. A repair that was
-//!    interrupted begins anew.
+//!    mark is not opened, so the empty families that stand in for missing ones never answer.
+//! 3. All documents are sealed anew: of the families so far only those of the documents are read, and all of them
+//!    are dropped. The mark is removed after that. A repair that was interrupted begins anew.
 
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::open::{expiry, read_record};
+use super::open::{expiry, open_even_in_repair, read_record};
 use super::progress::{Progress, Reporter};
 use super::shared::Shared;
-use super::sketch::{Index, Sketch};
-use super::write::put_holder;
-use super::{Options, open};
+use super::sketch::sealed::Sealed;
+use super::walk::{Lifetime, Source, Walk};
+use super::{LoadOptions, Options, bulk};
 use crate::clock::Clock;
 use crate::engine::Engine;
 use crate::format::families::Family;
-use crate::{Error, Result};
+use crate::{Error, Fingerprint, Result};
 
 /// What a repair has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,82 +29,68 @@ pub struct Repair {
     pub documents: u64,
 }
 
-/// So many documents are written together.
-const TOGETHER: usize = 1024;
-
-pub(super) fn repair<S: Sketch>(
+pub(super) fn repair(
     path: &Path,
     options: &Options,
-    progress: impl FnMut(Progress) -> ControlFlow<()>,
+    mut progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Repair> {
     let mut options = options.clone().sketches_only();
     options.retention = None;
     let clock = Arc::new(Clock::default());
     // Leniently only where it must be: a lenient open looks less closely at the log.
-    let strictly = Engine::open(path, &options.resources(), &expiry::<S>(&clock), false);
+    let strictly = Engine::open(path, &options.resources(), &expiry::<Fingerprint>(&clock), false);
     let engine = match strictly {
         Err(Error::Corrupt { .. }) => {
-            Engine::open(path, &options.resources().for_repair(), &expiry::<S>(&clock), false)?
+            Engine::open(path, &options.resources().for_repair(), &expiry::<Fingerprint>(&clock), false)?
         }
         opened => opened?,
     };
-    let (record, settings) = read_record::<S>(&engine, path)?;
-    let documents = engine.family(Family::Documents)?;
-    let total = engine.approximate_keys(documents)?.saturating_mul(2);
+    let (record, settings) = read_record::<Fingerprint>(&engine, path)?;
+    let generations = record.generations;
+    let mut sources = Vec::new();
+    let mut total = 0;
+    for generation in [Some(generations.live), generations.frozen].into_iter().flatten() {
+        let family = engine.family(Family::Documents { generation })?;
+        total += engine.approximate_keys(&family)?;
+        sources.push(Source::Rows(engine.scan(&family)));
+    }
+    if let Some(sealed) = generations.sealed {
+        let family = engine.family(Family::DocumentPages { generation: sealed.number })?;
+        total += sealed.documents;
+        sources.push(Source::pages(engine.scan(&family)));
+    }
     let mut reporter = Reporter::new(
-        progress,
+        &mut progress,
         total,
         "repair again; once tables are being written, the store is not opened before its repair has ended",
     );
     reporter.phase("reading the documents")?;
-    let mut scan = engine.scan(documents)?;
-    while let Some((_, value)) = scan.next()? {
-        open::decode::<S>(path, value)?;
+    let lifetime = Lifetime { retention_millis: None, now: 0 };
+    let mut walk = Walk::new(sources, Fingerprint::BYTES, lifetime, path);
+    while walk.next()?.is_some() {
         reporter.done(1)?;
     }
-    drop(scan);
-    let derived = Family::all(&record.design, S::IDENTITY_BYTES, settings.retention_millis, record.generation);
+    drop((walk, reporter));
     engine.mark_repair(true)?;
-    engine.replace_families(&derived, &options.resources(), &expiry::<S>(&clock))?;
+    let retention = settings.retention_millis;
+    let mut needed = Family::live(&record.design, Fingerprint::IDENTITY_BYTES, retention, generations.live);
+    if let Some(frozen) = generations.frozen {
+        needed.extend(Family::live(&record.design, Fingerprint::IDENTITY_BYTES, retention, frozen));
+    }
+    if let Some(sealed) = generations.sealed {
+        needed.extend(Family::sealed(&record.design, sealed.number));
+    }
+    needed.retain(|family| engine.family(*family).is_err());
+    engine.create_families(&needed, retention)?;
     drop(engine);
-    // The new families are opened like any others.
-    let store = Shared::<S>::from_opened(open::open_even_in_repair::<S>(path, &options, false)?)?;
-    let documents = fill(&store, &mut reporter)?;
+    let opened = open_even_in_repair::<Fingerprint>(path, &options, false);
+    let opened = match opened {
+        Err(Error::Corrupt { .. }) => super::open::open_leniently::<Fingerprint>(path, &options)?,
+        opened => opened?,
+    };
+    let store = Arc::new(Shared::<Fingerprint>::from_opened(opened)?);
+    let report = bulk::seal_anew(&store, &LoadOptions::new(), progress)?;
     store.engine.flush()?;
     store.engine.mark_repair(false)?;
-    Ok(Repair { documents })
-}
-
-/// Writes the holders and table entries of all documents.
-fn fill<S: Sketch>(store: &Shared<S>, reporter: &mut Reporter<impl FnMut(Progress) -> ControlFlow<()>>) -> Result<u64> {
-    reporter.phase("writing tables and holders")?;
-    let mut documents = 0;
-    let mut scan = store.engine.scan(store.documents)?;
-    let mut together: Vec<(S, Vec<u8>, u64)> = Vec::with_capacity(TOGETHER);
-    loop {
-        let next = scan.next()?;
-        let is_end = next.is_none();
-        if let Some((id, value)) = next {
-            // What has expired too: to drop it is not the business of a repair.
-            let stored = store.decode(value)?;
-            together.push((stored.sketch, id.to_owned(), stored.time));
-        }
-        if together.len() == TOGETHER || is_end {
-            together.sort_unstable();
-            let mut batch = store.engine.batch();
-            let mut sketches: Vec<S> = together.iter().map(|(sketch, ..)| sketch.clone()).collect();
-            sketches.dedup();
-            store.index.put(&mut batch, &sketches)?;
-            for (sketch, id, time) in &together {
-                put_holder(store, &mut batch, id, sketch, *time)?;
-            }
-            batch.write_unlogged()?;
-            documents += together.len() as u64;
-            together.clear();
-        }
-        if is_end {
-            return Ok(documents);
-        }
-        reporter.done(1)?;
-    }
+    Ok(Repair { documents: report.documents })
 }

@@ -204,6 +204,8 @@ impl Admission {
 pub struct Stats {
     /// Documents: an estimate, exact as long as none was replaced or deleted.
     pub approximate_documents: u64,
+    /// Of these, the sealed ones, those included that were replaced or deleted since.
+    pub sealed_documents: u64,
     /// Distinct sketches: an estimate likewise.
     pub approximate_sketches: u64,
     /// The bytes of all files.
@@ -220,7 +222,7 @@ pub struct Stats {
     pub cache_bytes: u64,
     /// The number of tables.
     pub tables: usize,
-    /// The generation of the tables.
+    /// The number of the newest generation.
     pub generation: u64,
     /// When the store was created, to the millisecond.
     pub created_at: SystemTime,

@@ -1,29 +1,33 @@
 //! What the parts of a store work on, and the look-ups that they share.
 
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use smallvec::SmallVec;
 
 use super::claims::{Claim, Claims, Held};
-use super::open::{self, Opened};
+use super::open::Opened;
 use super::results::Document;
-use super::sketch::{Index, Sketch};
+use super::sketch::Sketch;
+use super::view::{Found, Layer, View};
+use super::walk::Lifetime;
 use super::work::Work;
 use crate::clock::{Clock, time_of};
-use crate::engine::{Engine, FamilyId, Visited, is_expired, malformed};
-use crate::format::families::Family;
-use crate::format::record::StoreRecord;
+use crate::engine::{Engine, Visited, is_expired, malformed};
+use crate::format::keys;
+use crate::format::record::{Generations, StoreRecord};
 use crate::format::settings::Settings;
-use crate::format::{Malformed, keys};
 use crate::hash::checksum;
-use crate::{Error, Result, Simhash};
+use crate::{Result, Simhash};
 
 /// What the clones of a handle share.
 pub(super) struct Shared<S: Sketch> {
     pub(super) engine: Engine,
     pub(super) record: StoreRecord,
     pub(super) settings: Settings,
-    pub(super) documents: FamilyId,
-    pub(super) holders: FamilyId,
-    pub(super) index: S::Index,
+    view: RwLock<Arc<View<S>>>,
+    /// Whether somebody changes the generations: one at a time.
+    pub(super) is_changing: AtomicBool,
     pub(super) simhash: Option<Simhash>,
     pub(super) claims: Claims<S>,
     pub(super) clock: Arc<Clock>,
@@ -37,17 +41,50 @@ pub(super) struct Stored<S> {
     pub(super) payload: Vec<u8>,
 }
 
+/// What is stored under an id, and the claim that keeps it so.
+pub(super) struct Claimed<'a, S: Sketch> {
+    pub(super) held: Held<'a, S>,
+    /// Taken after the claim was held.
+    pub(super) view: Arc<View<S>>,
+    pub(super) found: Found<S>,
+    /// The time by which that is found.
+    pub(super) now: u64,
+}
+
 impl<S: Sketch> Shared<S> {
     pub(super) fn from_opened(opened: Opened) -> Result<Self> {
-        let Opened { engine, record, settings, clock, simhash } = opened;
-        let documents = engine.family(Family::Documents)?;
-        let retention_millis = settings.retention_millis;
-        let holders = engine.family(Family::Holders { identity_bytes: S::IDENTITY_BYTES, retention_millis })?;
-        let index = S::Index::open(&engine, &record)?;
-        let claims = Claims::default();
-        let shared = Self { engine, record, settings, documents, holders, index, simhash, claims, clock };
+        let Opened { engine, record, settings, clock, simhash, keeps_load } = opened;
+        let view = Arc::new(View::open(&engine, &record, settings, record.generations, None)?);
+        let (view, is_changing, claims) = (RwLock::new(view), AtomicBool::new(false), Claims::default());
+        let shared = Self { engine, record, settings, view, is_changing, simhash, claims, clock };
+        if !shared.engine.is_read_only() {
+            shared.clean(keeps_load)?;
+        }
         shared.advance_expiry(0)?;
         Ok(shared)
+    }
+
+    /// Removes what belongs to no generation: it was being made, or dropped, when a process was killed.
+    fn clean(&self, keeps_load: bool) -> Result<()> {
+        let generations = self.record.generations;
+        self.engine.drop_families(|family| !generations.have(family.generation(), family.is_sealed()))?;
+        if keeps_load { Ok(()) } else { super::bulk::clean(self.engine.path()) }
+    }
+
+    /// The generations as they are now.
+    pub(super) fn view(&self) -> Arc<View<S>> {
+        Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts other generations in the place of the present ones, on the medium and for all later calls. The caller
+    /// has set `is_changing`.
+    pub(super) fn set_generations(&self, generations: Generations) -> Result<()> {
+        let view = View::open(&self.engine, &self.record, self.settings, generations, Some(&*self.view()))?;
+        let record = StoreRecord { generations, ..self.record.clone() };
+        let _held = self.claims.hold(Claim::standstill());
+        self.engine.set_record(&record.encode())?;
+        *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
+        Ok(())
     }
 
     pub(super) fn now(&self) -> u64 {
@@ -69,44 +106,41 @@ impl<S: Sketch> Shared<S> {
         self.settings.retention_millis.is_some_and(|retention| is_expired(stored_at_millis, retention, now))
     }
 
+    /// How long documents live, seen from now.
+    pub(super) fn lifetime(&self) -> Lifetime {
+        Lifetime { retention_millis: self.settings.retention_millis, now: self.now() }
+    }
+
     /// The document with an id, unless it has expired.
     pub(super) fn document(&self, id: &[u8]) -> Result<Option<Document<S>>> {
-        let live = self.stored(id)?.filter(|stored| !self.is_expired(stored.time, self.now()));
-        Ok(live.map(|stored| stored.with_id(id)))
-    }
-
-    /// What is on disk under an id.
-    pub(super) fn stored(&self, id: &[u8]) -> Result<Option<Stored<S>>> {
-        self.engine.get(self.documents, id)?.map(|value| self.decode(&value)).transpose()
-    }
-
-    pub(super) fn decode(&self, value: &[u8]) -> Result<Stored<S>> {
-        open::decode(self.engine.path(), value)
+        let found = self.view().found(&self.engine, id, self.lifetime())?;
+        Ok(found.into_document().map(|stored| stored.with_id(id)))
     }
 
     /// Holds a claim on a document, on its stored sketch and on a sketch with the distance within which it
-    /// is looked for, and returns what is stored.
+    /// is looked for, and returns what is stored, and where.
     ///
     /// The stored sketch is not known before it is read. Where there is another one than was claimed, the
     /// claim is given up and made anew, so that claims stay in the order of their numbers.
-    pub(super) fn claimed(&self, id: &[u8], sketch: Option<(&S, u32)>) -> Result<(Held<'_, S>, Option<Stored<S>>)> {
-        let mut old: Option<S> = None;
+    pub(super) fn claimed(&self, id: &[u8], sketch: Option<(&S, u32)>) -> Result<Claimed<'_, S>> {
+        let mut old: SmallVec<[S; 2]> = SmallVec::new();
         loop {
             let mut claim = Claim::on([checksum(id)]);
             if let Some((sketch, distance)) = sketch {
                 claim = claim.and(sketch, distance);
             }
-            if let Some(old) = &old {
+            for old in &old {
                 claim = claim.and(old, 0);
             }
             let held = self.claims.hold(claim);
-            let stored = self.stored(id)?;
-            match &stored {
-                Some(stored) if old.as_ref() != Some(&stored.sketch) && sketch.map(|s| s.0) != Some(&stored.sketch) => {
-                    old = Some(stored.sketch.clone());
-                }
-                _ => return Ok((held, stored)),
+            let view = self.view();
+            let lifetime = self.lifetime();
+            let found = view.found(&self.engine, id, lifetime)?;
+            let is_claimed = |stored: &S| old.contains(stored) || sketch.is_some_and(|(sketch, _)| sketch == stored);
+            if found.all().all(|stored| is_claimed(&stored.sketch)) {
+                return Ok(Claimed { held, view, found, now: lifetime.now });
             }
+            old = found.all().map(|stored| stored.sketch.clone()).collect();
         }
     }
 
@@ -119,46 +153,71 @@ impl<S: Sketch> Shared<S> {
         Ok(self.is_expired(time, now))
     }
 
-    /// Visits the ids of the documents that have a sketch and have not expired, in their order, until one is
-    /// refused. Where documents expire, each holder that is looked at is work.
-    pub(super) fn visit_holders(
+    /// Returns the first ids, by their order and at most `most`, of the documents that have a sketch and have not
+    /// expired. Where documents expire, each holder that is looked at is work.
+    pub(super) fn holders(
         &self,
+        view: &View<S>,
         sketch: &S,
         now: u64,
         work: &mut Work,
-        mut visit: impl FnMut(&[u8]) -> Result<bool>,
-    ) -> Result<()> {
-        let corrupt = |e: Malformed| -> Error { malformed(self.engine.path(), e) };
-        let mut cursor = match work.left() {
-            None => self.engine.cursor(self.holders)?,
-            Some(left) => self.engine.bounded_cursor(self.holders, left.max(1))?,
-        };
-        let visited = self.engine.visit(&mut cursor, sketch.identity().as_ref(), |key, value| {
-            let id = keys::decode_holder(key, S::IDENTITY_BYTES).map_err(corrupt)?;
-            if self.is_expired_holder(value, now)? {
+        most: usize,
+    ) -> Result<Vec<Vec<u8>>> {
+        let engine = &self.engine;
+        let lifetime = Lifetime { now, ..self.lifetime() };
+        let mut ids: Vec<Vec<u8>> = Vec::new();
+        let mut generations = 0;
+        for (layer, rows) in view.rows().filter(|(_, rows)| rows.is_used()) {
+            let begun = ids.len();
+            let mut cursor = match work.left() {
+                None => engine.cursor(&rows.holders)?,
+                Some(left) => engine.bounded_cursor(&rows.holders, left.max(1)),
+            };
+            let visited = engine.visit(&mut cursor, sketch.identity().as_ref(), |key, value| {
+                let id = keys::decode_holder(key, S::IDENTITY_BYTES).map_err(|e| malformed(engine.path(), e))?;
+                if self.is_expired_holder(value, now)? || view.is_hidden(engine, layer, id, lifetime)? {
+                    return Ok(work.take());
+                }
+                ids.push(id.to_owned());
+                Ok(ids.len() - begun < most)
+            })?;
+            if visited == Visited::GaveUp {
+                work.cut();
+            }
+            generations += usize::from(ids.len() > begun);
+        }
+        let begun = ids.len();
+        view.visit_sealed_holders(engine, sketch, |id, time| {
+            if time.is_some_and(|time| self.is_expired(time, now))
+                || view.is_hidden(engine, Layer::Sealed, id, lifetime)?
+            {
                 return Ok(work.take());
             }
-            visit(id)
+            ids.push(id.to_owned());
+            Ok(ids.len() - begun < most)
         })?;
-        if visited == Visited::GaveUp {
-            work.cut();
+        generations += usize::from(ids.len() > begun);
+        if generations > 1 {
+            ids.sort_unstable();
+            ids.truncate(most);
         }
-        Ok(())
+        Ok(ids)
     }
 
     /// The smallest id of a document that has a sketch and has not expired.
-    pub(super) fn first_holder(&self, sketch: &S, now: u64, work: &mut Work) -> Result<Option<Vec<u8>>> {
-        let mut first = None;
-        self.visit_holders(sketch, now, work, |id| {
-            first = Some(id.to_owned());
-            Ok(false)
-        })?;
-        Ok(first)
+    pub(super) fn first_holder(
+        &self,
+        view: &View<S>,
+        sketch: &S,
+        now: u64,
+        work: &mut Work,
+    ) -> Result<Option<Vec<u8>>> {
+        Ok(self.holders(view, sketch, now, work, 1)?.pop())
     }
 
-    /// Whether there is a holder of a sketch, expired or not: then the sketch is in the tables.
-    pub(super) fn is_held(&self, sketch: &S) -> Result<bool> {
-        let mut cursor = self.engine.cursor(self.holders)?;
+    /// Whether the live generation has a holder of a sketch, expired or not: then the sketch is in its tables.
+    pub(super) fn is_held(&self, view: &View<S>, sketch: &S) -> Result<bool> {
+        let mut cursor = self.engine.cursor(&view.live.holders)?;
         let mut is_held = false;
         self.engine.visit(&mut cursor, sketch.identity().as_ref(), |_, _| {
             is_held = true;
@@ -167,22 +226,22 @@ impl<S: Sketch> Shared<S> {
         Ok(is_held)
     }
 
-    /// Whether a document other than the one with this id has a sketch, expired or not.
+    /// Whether a document of the live generation other than the one with this id has a sketch, expired or not.
     ///
     /// Deleted holders lie in the way until they are compacted, so the two places where another one is
     /// likely are looked at first: behind the id, for deletions in the order of ids, and at the front.
-    pub(super) fn has_other_holder(&self, sketch: &S, id: &[u8]) -> Result<bool> {
+    pub(super) fn has_other_holder(&self, view: &View<S>, sketch: &S, id: &[u8]) -> Result<bool> {
         let identity = sketch.identity();
         let own = keys::encode_holder(identity.as_ref(), id);
         let behind = [&own[..], &[0]].concat();
         for start in [&behind[..], identity.as_ref()] {
-            let mut others = self.engine.first_keys(self.holders, start, identity.as_ref(), 2)?;
+            let mut others = self.engine.first_keys(&view.live.holders, start, identity.as_ref(), 2)?;
             others.retain(|key| *key != own);
             if !others.is_empty() {
                 return Ok(true);
             }
         }
-        let mut cursor = self.engine.cursor(self.holders)?;
+        let mut cursor = self.engine.cursor(&view.live.holders)?;
         let mut found = false;
         self.engine.visit(&mut cursor, identity.as_ref(), |key, _| {
             found = key != own;

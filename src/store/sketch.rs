@@ -1,13 +1,17 @@
 //! What a store needs of the sketches that it keeps.
 
 use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::QueryStats;
+use super::tables::Values;
+use super::view::Layer;
 use super::work::Work;
-use crate::engine::{Batch, Engine, FamilyId};
+use crate::engine::{Batch, Engine, Handle};
 use crate::format::Decoded;
-use crate::format::record::StoreRecord;
-use crate::{Fingerprint, Result};
+use crate::format::record::Generations;
+use crate::{Fingerprint, Result, TableDesign};
 
 /// A kind of sketch that a [`Store`](crate::Store) can keep: [`Fingerprint`].
 ///
@@ -17,9 +21,14 @@ pub trait Sketch: sealed::Sealed {}
 impl Sketch for Fingerprint {}
 
 pub(crate) mod sealed {
+    use std::sync::Arc;
+
     use super::{Debug, Fingerprint, Index};
+    use crate::store::bulk::Background;
+    use crate::store::shared::Shared;
     use crate::store::tables::Tables;
 
+    #[expect(private_interfaces, reason = "nobody outside implements or calls it")]
     pub trait Sealed: Clone + Eq + Ord + Debug + Send + Sync + Sized + 'static {
         /// The name of the kind in the store record.
         const KIND: &'static str;
@@ -41,6 +50,10 @@ pub(crate) mod sealed {
         fn identity(&self) -> Self::Encoded;
         /// The sketch with an identity, where that tells it.
         fn of_identity(bytes: &[u8]) -> Option<Self>;
+        /// Seals the live documents in another thread, if there are many.
+        fn seal_in_background(background: &Background, store: &Arc<Shared<Self>>)
+        where
+            Self: super::Sketch;
     }
 
     impl Sealed for Fingerprint {
@@ -69,24 +82,44 @@ pub(crate) mod sealed {
         fn of_identity(bytes: &[u8]) -> Option<Self> {
             Self::decode(bytes)
         }
+
+        #[expect(private_interfaces, reason = "nobody outside implements or calls it")]
+        fn seal_in_background(background: &Background, store: &Arc<Shared<Self>>) {
+            background.look(store);
+        }
     }
 }
 
 /// The families in which a kind of sketch is found by nearness. They hold distinct sketches and are
 /// hints: what they yield counts only if a document holds it.
 pub(crate) trait Index<S>: Sized + Send + Sync {
-    /// Finds the families that the store record names.
-    fn open(engine: &Engine, record: &StoreRecord) -> Result<Self>;
-    /// Returns the families, in the order of their numbers.
-    fn families(&self) -> Vec<FamilyId>;
+    /// Finds the families of generations, of which the live and the frozen one say whether they are used;
+    /// `before` is the index that this one takes the place of.
+    fn open(
+        engine: &Engine,
+        design: &TableDesign,
+        generations: Generations,
+        is_used: [Option<Arc<AtomicBool>>; 2],
+        before: Option<&Self>,
+    ) -> Result<Self>;
+    /// Returns the families of a generation with keys, in the order of their numbers.
+    fn row_families(&self, layer: Layer) -> &[Handle];
+    /// Returns the families of the sealed generation, in the order of their numbers.
+    fn page_families(&self) -> &[Handle];
+    /// Reads a table from end to end, all generations together.
+    fn values(&self, engine: &Engine, table: usize) -> Values;
+    /// Returns the sketch of a value of a table.
+    fn sketch(&self, table: usize, value: u64) -> S;
+    /// Returns the value of a sketch in a table.
+    fn value(&self, table: usize, sketch: &S) -> u64;
     /// Returns the identity of the sketch of an entry of a family.
     fn identity(&self, family: usize, key: &[u8]) -> Decoded<impl AsRef<[u8]>>;
     /// Returns the key of the entry of a sketch in a family; `None` where no sketch has the identity.
     fn key(&self, family: usize, identity: &[u8]) -> Option<impl AsRef<[u8]>>;
-    /// Adds sketches to the batch.
-    fn put(&self, batch: &mut Batch<'_>, sketches: &[S]) -> Result<()>;
-    /// Removes a sketch in the batch.
-    fn delete(&self, batch: &mut Batch<'_>, sketch: &S) -> Result<()>;
+    /// Adds sketches to the live generation in the batch.
+    fn put(&self, batch: &mut Batch<'_>, sketches: &[S]);
+    /// Removes a sketch from the live generation in the batch.
+    fn delete(&self, batch: &mut Batch<'_>, sketch: &S);
     /// Returns the stored sketches within a distance, each once, with their distances, the nearest
     /// first and equally near ones in their order; some of them where the work was cut short.
     fn near(&self, engine: &Engine, ask: &Ask<'_, S>, work: &mut Work, stats: &mut QueryStats)

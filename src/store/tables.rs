@@ -1,24 +1,44 @@
 //! The permuted tables of a store of fingerprints.
 
-use std::sync::OnceLock;
+mod probe;
+mod values;
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use super::sketch::{Ask, Index, Way};
+use super::view::Layer;
 use super::work::Work;
 use super::{QueryStats, TableStats};
 use crate::design::{cost, visit_prefixes};
-use crate::engine::{Batch, Cursor, Engine, FamilyId, malformed};
+use crate::engine::{Batch, Engine, Handle};
 use crate::format::Decoded;
 use crate::format::families::Family;
 use crate::format::keys::TableKeys;
-use crate::format::record::StoreRecord;
+use crate::format::record::Generations;
 use crate::{Fingerprint, Probes, Result, Table, TableDesign};
+use probe::{Near, Reader};
+pub(crate) use values::{PageValues, Values};
 
-/// The tables of the current generation.
+/// The tables of the generations of a store.
 pub struct Tables {
     design: TableDesign,
-    families: Vec<(FamilyId, TableKeys)>,
+    keys: Vec<TableKeys>,
+    live: Rows,
+    frozen: Option<Rows>,
+    /// The families of the sealed generation, and the number of values in each.
+    sealed: Option<(Vec<Handle>, u64)>,
     /// The probes for each distance, found when it is first asked for; `None` where a scan is due.
-    probes: [OnceLock<Option<Probes>>; TableDesign::MAX_DISTANCE as usize + 1],
+    probes: Arc<ProbesByDistance>,
+}
+
+type ProbesByDistance = [OnceLock<Option<Probes>>; TableDesign::MAX_DISTANCE as usize + 1];
+
+/// The tables of a generation with a key for each entry.
+struct Rows {
+    families: Vec<Handle>,
+    /// Whether anything was ever written to the generation.
+    is_used: Arc<AtomicBool>,
 }
 
 /// More bytes than a table entry takes in a file.
@@ -35,15 +55,24 @@ impl Tables {
         self.probes[distance as usize].get_or_init(|| self.design.probes_for(distance)).as_ref()
     }
 
-    fn entries(&self) -> impl Iterator<Item = (&Table, FamilyId, TableKeys)> {
-        self.design.tables().iter().zip(&self.families).map(|(table, &(family, keys))| (table, family, keys))
+    fn tables(&self) -> impl Iterator<Item = (usize, &Table, TableKeys)> {
+        self.design.tables().iter().zip(&self.keys).enumerate().map(|(i, (table, &keys))| (i, table, keys))
+    }
+
+    /// The generations that have entries of their own, the newest first.
+    fn rows(&self) -> impl Iterator<Item = &Rows> {
+        [Some(&self.live), self.frozen.as_ref()].into_iter().flatten().filter(|rows| rows.is_used())
     }
 
     /// About how many distinct sketches there are. The engine's estimate may sink too low after many
     /// deletions, but files do not.
     fn sketches(&self, engine: &Engine) -> Result<u64> {
-        let family = self.families[0].0;
-        Ok(engine.approximate_keys(family)?.max(engine.file_bytes(family)? / MOST_ENTRY_BYTES))
+        let mut sum = self.sealed.as_ref().map_or(0, |(_, sketches)| *sketches);
+        for rows in self.rows() {
+            let family = &rows.families[0];
+            sum += engine.approximate_keys(family)?.max(engine.file_bytes(family)? / MOST_ENTRY_BYTES);
+        }
+        Ok(sum)
     }
 
     /// The probes for a distance, unless reading a table from end to end is cheaper.
@@ -82,118 +111,125 @@ impl Tables {
 
     /// Reads every entry of the first table.
     fn scan(&self, engine: &Engine, near: &mut Near<'_>, stats: &mut QueryStats) -> Result<()> {
-        let (table, family, keys) = self.entries().next().expect("a design has a table");
+        let (_, table, keys) = self.tables().next().expect("a design has a table");
         let permuted = table.permute(near.query);
         let mut counts =
             TableStats { table: 0, prefix: keys.prefix(permuted), radius: None, probes: 0, candidates: 0, verified: 0 };
-        let mut scan = engine.scan(family)?;
-        while let Some((key, _)) = scan.next()? {
+        let mut values = self.values(engine, 0);
+        while let Some(candidate) = values.next()? {
             if !near.work.take() {
                 break;
             }
-            let candidate = keys.decode(key).map_err(|e| malformed(engine.path(), e))?;
             near.verify(table, permuted, candidate, &mut counts);
         }
         stats.scans += 1;
         stats.add(counts);
         Ok(())
     }
-
-    /// Visits the candidates of one prefix until the work that is allowed is done.
-    fn probe(
-        engine: &Engine,
-        cursor: &mut Cursor<'_>,
-        (table, keys): (&Table, TableKeys),
-        prefix: u64,
-        permuted: u64,
-        near: &mut Near<'_>,
-        counts: &mut TableStats,
-    ) -> Result<()> {
-        counts.probes += 1;
-        engine.visit(cursor, keys.head(prefix).as_ref(), |key, _| {
-            let is_allowed = near.work.take();
-            if is_allowed {
-                let candidate = keys.decode(key).map_err(|e| malformed(engine.path(), e))?;
-                near.verify(table, permuted, candidate, counts);
-            }
-            Ok(is_allowed)
-        })?;
-        Ok(())
-    }
 }
 
-/// The query and what was found near it.
-struct Near<'a> {
-    query: Fingerprint,
-    max_distance: u32,
-    work: &'a mut Work,
-    found: Vec<(u32, Fingerprint)>,
-}
-
-impl Near<'_> {
-    /// Keeps a candidate that is near. Permuted values have the distance of the values.
-    fn verify(&mut self, table: &Table, permuted: u64, candidate: u64, counts: &mut TableStats) {
-        counts.candidates += 1;
-        let distance = (permuted ^ candidate).count_ones();
-        if distance <= self.max_distance {
-            counts.verified += 1;
-            self.found.push((distance, table.restore(candidate)));
-        }
-    }
-
-    /// What was found, in order. A sketch that is near is usually found through more than one table.
-    fn into_found(mut self) -> Vec<(u32, Fingerprint)> {
-        self.found.sort_unstable();
-        self.found.dedup();
-        self.found
+impl Rows {
+    fn is_used(&self) -> bool {
+        self.is_used.load(std::sync::atomic::Ordering::SeqCst)
     }
 }
 
 impl Index<Fingerprint> for Tables {
-    fn open(engine: &Engine, record: &StoreRecord) -> Result<Self> {
-        let tables = record.design.tables().iter().enumerate().map(|(index, table)| {
-            let keys = TableKeys::new(table.prefix_bits());
-            let family = Family::Table { index, head_bytes: keys.head_bytes(), generation: record.generation };
-            Ok((engine.family(family)?, keys))
+    fn open(
+        engine: &Engine,
+        design: &TableDesign,
+        generations: Generations,
+        [live_used, frozen_used]: [Option<Arc<AtomicBool>>; 2],
+        before: Option<&Self>,
+    ) -> Result<Self> {
+        let keys: Vec<_> = design.tables().iter().map(|table| TableKeys::new(table.prefix_bits())).collect();
+        let rows = |generation, is_used: Option<Arc<AtomicBool>>| {
+            let families = keys
+                .iter()
+                .enumerate()
+                .map(|(index, keys)| engine.family(Family::Table { index, head_bytes: keys.head_bytes(), generation }));
+            Ok::<_, crate::Error>(Rows {
+                families: families.collect::<Result<_>>()?,
+                is_used: is_used.unwrap_or_default(),
+            })
+        };
+        let sealed = generations.sealed.map(|sealed| {
+            let families =
+                (0..keys.len()).map(|index| engine.family(Family::Pages { index, generation: sealed.number }));
+            Ok::<_, crate::Error>((families.collect::<Result<Vec<_>>>()?, sealed.sketches))
         });
-        let families = tables.collect::<Result<_>>()?;
-        let probes = std::array::from_fn(|_| OnceLock::new());
-        Ok(Self { design: record.design.clone(), families, probes })
+        let probes = before
+            .map_or_else(|| Arc::new(std::array::from_fn(|_| OnceLock::new())), |before| Arc::clone(&before.probes));
+        Ok(Self {
+            live: rows(generations.live, live_used)?,
+            frozen: generations.frozen.map(|generation| rows(generation, frozen_used)).transpose()?,
+            sealed: sealed.transpose()?,
+            design: design.clone(),
+            keys,
+            probes,
+        })
     }
 
-    fn families(&self) -> Vec<FamilyId> {
-        self.families.iter().map(|&(family, _)| family).collect()
+    fn row_families(&self, layer: Layer) -> &[Handle] {
+        match layer {
+            Layer::Live => &self.live.families,
+            Layer::Frozen => self.frozen.as_ref().map_or(&[], |rows| &rows.families),
+            Layer::Sealed => &[],
+        }
+    }
+
+    fn page_families(&self) -> &[Handle] {
+        self.sealed.as_ref().map_or(&[], |(families, _)| families)
+    }
+
+    fn values(&self, engine: &Engine, table: usize) -> Values {
+        let rows = self.rows().map(|rows| engine.scan(&rows.families[table])).collect();
+        let pages =
+            self.sealed.as_ref().map(|(families, _)| PageValues::new(engine.scan(&families[table]), engine.path()));
+        Values::new(self.keys[table], rows, pages, engine.path())
+    }
+
+    fn sketch(&self, table: usize, value: u64) -> Fingerprint {
+        self.design.tables()[table].restore(value)
+    }
+
+    fn value(&self, table: usize, sketch: &Fingerprint) -> u64 {
+        self.design.tables()[table].permute(*sketch)
     }
 
     fn identity(&self, family: usize, key: &[u8]) -> Decoded<impl AsRef<[u8]>> {
-        let permuted = self.families[family].1.decode(key)?;
+        let permuted = self.keys[family].decode(key)?;
         Ok(self.design.tables()[family].restore(permuted).to_be_bytes())
     }
 
     fn key(&self, family: usize, identity: &[u8]) -> Option<impl AsRef<[u8]>> {
         let sketch = Fingerprint::from_be_bytes(identity.try_into().ok()?);
-        Some(self.families[family].1.encode(self.design.tables()[family].permute(sketch)))
+        Some(self.keys[family].encode(self.design.tables()[family].permute(sketch)))
     }
 
-    fn put(&self, batch: &mut Batch<'_>, sketches: &[Fingerprint]) -> Result<()> {
+    fn put(&self, batch: &mut Batch<'_>, sketches: &[Fingerprint]) {
         if let [sketch] = sketches {
-            return self.entries().try_for_each(|(table, family, keys)| {
-                batch.put(family, keys.encode(table.permute(*sketch)).as_ref(), &[])
-            });
+            for (i, table, keys) in self.tables() {
+                batch.put(&self.live.families[i], keys.encode(table.permute(*sketch)).as_ref(), &[]);
+            }
+            return;
         }
         let mut permuted = Vec::with_capacity(sketches.len());
-        self.entries().try_for_each(|(table, family, keys)| {
+        for (i, table, keys) in self.tables() {
             permuted.clear();
             permuted.extend(sketches.iter().map(|sketch| table.permute(*sketch)));
             // In the order of the keys, neighbours are still in the processor's cache.
             permuted.sort_unstable();
-            permuted.iter().try_for_each(|&value| batch.put(family, keys.encode(value).as_ref(), &[]))
-        })
+            for &value in &permuted {
+                batch.put(&self.live.families[i], keys.encode(value).as_ref(), &[]);
+            }
+        }
     }
 
-    fn delete(&self, batch: &mut Batch<'_>, sketch: &Fingerprint) -> Result<()> {
-        self.entries()
-            .try_for_each(|(table, family, keys)| batch.delete(family, keys.encode(table.permute(*sketch)).as_ref()))
+    fn delete(&self, batch: &mut Batch<'_>, sketch: &Fingerprint) {
+        for (i, table, keys) in self.tables() {
+            batch.delete(&self.live.families[i], keys.encode(table.permute(*sketch)).as_ref());
+        }
     }
 
     fn near(
@@ -215,7 +251,7 @@ impl Index<Fingerprint> for Tables {
             return Ok(near.into_found());
         };
         let mut left = probes.radii().iter().flatten().count();
-        for (i, ((table, family, keys), radius)) in self.entries().zip(probes.radii()).enumerate() {
+        for ((i, table, keys), radius) in self.tables().zip(probes.radii()) {
             let Some(radius) = *radius else { continue };
             if near.work.is_cut() {
                 break;
@@ -230,12 +266,12 @@ impl Index<Fingerprint> for Tables {
             let prefix = keys.prefix(permuted);
             let mut counts =
                 TableStats { table: i, prefix, radius: Some(radius), probes: 0, candidates: 0, verified: 0 };
-            let mut cursor = engine.cursor(family)?;
+            let mut reader = Reader::new(self, engine, i)?;
             visit_prefixes(prefix, table.prefix_bits(), radius, &mut |prefix| {
                 if near.work.is_cut() {
                     return Ok(());
                 }
-                Self::probe(engine, &mut cursor, (table, keys), prefix, permuted, &mut near, &mut counts)
+                reader.probe(table, prefix, permuted, &mut near, &mut counts)
             })?;
             stats.add(counts);
         }
@@ -269,7 +305,7 @@ impl Index<Fingerprint> for Tables {
             .collect();
         let mut candidates = vec![0; sketches.len()];
         let mut asked = Vec::new();
-        for ((table, family, keys), radius) in self.entries().zip(probes.radii()) {
+        for ((index, table, keys), radius) in self.tables().zip(probes.radii()) {
             let Some(radius) = *radius else { continue };
             asked.clear();
             for (i, sketch) in sketches.iter().enumerate() {
@@ -281,7 +317,7 @@ impl Index<Fingerprint> for Tables {
             }
             // The cursor moves forward only, and a block that two queries need is read once.
             asked.sort_unstable();
-            let mut cursor = engine.cursor(family)?;
+            let mut reader = Reader::new(self, engine, index)?;
             for &(prefix, i) in &asked {
                 let near = &mut near[i];
                 if near.work.is_cut() || candidates[i] > most {
@@ -289,7 +325,7 @@ impl Index<Fingerprint> for Tables {
                 }
                 let permuted = table.permute(near.query);
                 let mut counts = TableStats { table: 0, prefix, radius: None, probes: 0, candidates: 0, verified: 0 };
-                Self::probe(engine, &mut cursor, (table, keys), prefix, permuted, near, &mut counts)?;
+                reader.probe(table, prefix, permuted, near, &mut counts)?;
                 candidates[i] += counts.candidates;
             }
         }

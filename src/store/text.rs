@@ -1,9 +1,18 @@
 //! The calls of a store of fingerprints that take texts, and its doctor.
 
-use super::{Admission, Diagnosis, Matches, Store, doctor};
+use super::{Admission, ByFingerprint, Diagnosis, Matches, Store, doctor};
 use crate::{Error, Fingerprint, Result};
 
 impl Store<Fingerprint> {
+    /// Visits all documents by their fingerprints, and those of one by their ids, as they are now, in bounded
+    /// memory.
+    ///
+    /// # Errors
+    /// What the system reports; the iterator itself ends with the first error that it yields.
+    pub fn iter_by_fingerprint(&self) -> Result<ByFingerprint> {
+        Ok(ByFingerprint::new(&self.shared))
+    }
+
     /// Returns the fingerprint of a text by the analyser of the store, or `None` where the text has no
     /// features.
     ///

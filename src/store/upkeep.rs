@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::sketch::{Index, Sketch};
+use super::sketch::Index;
 use super::{Options, Progress, Repair, Stats, Store, Verification, expire, repair, verify};
-use crate::Result;
 use crate::clock::time_of;
+use crate::engine::Handle;
+use crate::{Fingerprint, Result};
 
-impl<S: Sketch> Store<S> {
+impl Store<Fingerprint> {
     /// Makes everything stored so far survive a power cut, and writes out what is buffered, so that the store
     /// opens fast.
     ///
@@ -18,8 +19,8 @@ impl<S: Sketch> Store<S> {
         self.shared.engine.flush()
     }
 
-    /// Merges the files of every table, which makes them smaller and queries faster. It takes as long
-    /// as reading and writing the whole store; other calls go on meanwhile.
+    /// Merges the files of all that is live, which makes them smaller and queries faster. It takes as long
+    /// as reading and writing it; other calls go on meanwhile. [`Store::seal`] makes more of it.
     ///
     /// # Errors
     /// Those of [`Store::flush`].
@@ -35,18 +36,35 @@ impl<S: Sketch> Store<S> {
     pub fn stats(&self) -> Result<Stats> {
         let shared = &self.shared;
         let engine = &shared.engine;
-        let tables = shared.index.families();
+        let view = shared.view();
+        let sealed = view.generations.sealed.map_or((0, 0), |sealed| (sealed.documents, sealed.sketches));
+        let bytes = |families: &[Handle]| families.iter().map(|family| engine.file_bytes(family)).sum::<Result<u64>>();
+        let (mut documents, mut sketches) = (0, 0);
+        let (mut table_bytes, mut document_bytes, mut holder_bytes) = (bytes(view.index.page_families())?, 0, 0);
+        for (layer, rows) in view.rows() {
+            let tables = view.index.row_families(layer);
+            documents += engine.approximate_keys(&rows.documents)?;
+            sketches += tables.first().map_or(Ok(0), |table| engine.approximate_keys(table))?;
+            table_bytes += bytes(tables)?;
+            document_bytes += engine.file_bytes(&rows.documents)?;
+            holder_bytes += engine.file_bytes(&rows.holders)?;
+        }
+        if let Some(pages) = &view.sealed {
+            document_bytes += engine.file_bytes(&pages.documents)?;
+            holder_bytes += engine.file_bytes(&pages.holders)?;
+        }
         Ok(Stats {
-            approximate_documents: engine.approximate_keys(shared.documents)?,
-            approximate_sketches: tables.first().map_or(Ok(0), |&table| engine.approximate_keys(table))?,
+            approximate_documents: documents + sealed.0,
+            approximate_sketches: sketches + sealed.1,
+            sealed_documents: sealed.0,
             disk_bytes: engine.disk_bytes()?,
-            table_bytes: tables.iter().map(|&table| engine.file_bytes(table)).sum::<Result<_>>()?,
-            document_bytes: engine.file_bytes(shared.documents)?,
-            holder_bytes: engine.file_bytes(shared.holders)?,
+            table_bytes,
+            document_bytes,
+            holder_bytes,
             write_buffer_bytes: engine.write_buffer_bytes()?,
             cache_bytes: engine.cache_usage_bytes(),
-            tables: tables.len(),
-            generation: shared.record.generation,
+            tables: shared.record.design.tables().len(),
+            generation: view.generations.live.max(view.generations.sealed.map_or(0, |sealed| sealed.number)),
             created_at: time_of(shared.record.created_at_millis),
         })
     }
@@ -107,6 +125,6 @@ impl<S: Sketch> Store<S> {
         options: &Options,
         progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Repair> {
-        repair::repair::<S>(path.as_ref(), options, progress)
+        repair::repair(path.as_ref(), options, progress)
     }
 }

@@ -261,16 +261,16 @@ fn a_store_of_a_later_format_is_refused_by_its_version() {
         let scratch = Scratch::new();
         scratch.create(&TableDesign::default());
         with_database(&scratch.path(), |database| {
-            database.put(b"store", record_with(|bytes| bytes[9] = 2)).unwrap();
+            database.put(b"store", record_with(|bytes| bytes[9] = 3)).unwrap();
             if new_family {
-                database.create_cf("pages00.2.1", &rocksdb::Options::default()).unwrap();
+                database.create_cf("bands00.2.1", &rocksdb::Options::default()).unwrap();
             }
         });
         for error in [
             SimhashStore::open(scratch.path(), &small()).unwrap_err(),
             SimhashStore::open_read_only(scratch.path(), &small()).unwrap_err(),
         ] {
-            assert!(matches!(error, Error::Format { found: 2, supported: 1, .. }), "{error}");
+            assert!(matches!(error, Error::Format { found: 3, supported: 2, .. }), "{error}");
         }
     }
 }

@@ -8,6 +8,7 @@ mod crash;
 mod designs;
 mod edges;
 mod exact;
+mod generations;
 mod golden;
 mod lifecycle;
 mod real_data;

@@ -11,7 +11,7 @@ use nearstone::{Fingerprint, SimhashStore, TableDesign};
 
 use crate::common::{Scratch, data};
 
-fn gunzip(path: &Path) -> Vec<u8> {
+pub(crate) fn gunzip(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     GzDecoder::new(File::open(path).unwrap()).read_to_end(&mut bytes).unwrap();
     bytes

@@ -1,5 +1,7 @@
 //! The command line.
 
+mod bench;
+mod bulk;
 mod input;
 mod values;
 
@@ -10,6 +12,8 @@ use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use nearstone::{Fingerprint, TableDesign};
 
 use crate::failure::Usage;
+pub(crate) use bench::{Bench, BenchLoad};
+pub(crate) use bulk::{Compact, Export, ExportFormat, Load, LoadFormat, Merge, Seal};
 pub(crate) use input::{Analysis, Input};
 use values::{count, distance, factor, retention, share};
 
@@ -37,6 +41,8 @@ pub(crate) enum Command {
     Create(Create),
     /// Add documents to a store, near-duplicates too.
     Add(Add),
+    /// Load many documents or fingerprints into a store at once.
+    Load(Load),
     /// List the stored documents near a text or fingerprint.
     Query(Query),
     /// Show a stored document.
@@ -57,6 +63,17 @@ pub(crate) enum Command {
     Repair(Repair),
     /// Remove the documents of a store that have expired.
     Expire(Expire),
+    /// Move what was stored singly into sealed pages.
+    Seal(Seal),
+    /// Merge the files of what was stored singly.
+    Compact(Compact),
+    /// Write the documents of a store, or their fingerprints, to a file.
+    Export(Export),
+    /// Merge stores of one design and analyser into a new one.
+    Merge(Merge),
+    /// Measure this machine with synthetic data.
+    #[command(subcommand)]
+    Bench(Bench),
     /// Print a completion script for a shell.
     #[command(hide = true)]
     Completions { shell: clap_complete::Shell },
@@ -265,6 +282,9 @@ pub(crate) struct Get {
     pub(crate) store: PathBuf,
     /// The id of the document
     pub(crate) id: String,
+    /// The id is the number of a row
+    #[arg(long)]
+    pub(crate) row: bool,
 }
 
 /// Remove documents from a store.
@@ -277,6 +297,9 @@ pub(crate) struct Delete {
     /// The ids of the documents
     #[arg(required = true)]
     pub(crate) ids: Vec<String>,
+    /// The ids are numbers of rows
+    #[arg(long)]
+    pub(crate) row: bool,
 }
 
 /// Copy a store as it is now, for other processes to read or as a backup.

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Args, Command};
+use args::{Args, Bench, Command};
 use failure::Outcome;
 
 fn main() -> ExitCode {
@@ -33,6 +33,12 @@ fn main() -> ExitCode {
         Command::Verify(args) => cmd::verify::run(&args),
         Command::Repair(args) => cmd::repair::run(&args),
         Command::Expire(args) => cmd::expire::run(&args),
+        Command::Load(args) => cmd::load::run(&args),
+        Command::Seal(args) => cmd::seal::run(&args),
+        Command::Compact(args) => cmd::seal::compact(&args),
+        Command::Export(args) => cmd::export::run(&args),
+        Command::Merge(args) => cmd::merge::run(&args),
+        Command::Bench(Bench::Load(args)) => cmd::bench::load(&args),
         Command::Completions { shell } => cmd::shell::completions(shell),
         Command::Man => cmd::shell::man(),
     };

@@ -148,10 +148,34 @@ pub(crate) fn check_distinct(inputs: &[PathBuf], outputs: &[&PathBuf]) -> Result
     Ok(())
 }
 
-/// Puts an id into an object: as text, or where it is not UTF-8 as hexadecimal digits under a name
+/// The number that an id of a numbered row is. Texts do not begin with a zero byte.
+fn row_number(id: &[u8]) -> Option<u64> {
+    id.try_into().ok().map(u64::from_be_bytes).filter(|row| row >> 56 == 0)
+}
+
+/// The id that the user names: a text, or the number of a row.
+pub(crate) fn asked_id(text: &str, is_row: bool) -> Result<Vec<u8>, Usage> {
+    if !is_row {
+        return Ok(text.as_bytes().to_vec());
+    }
+    let row = text.parse::<u64>().map_err(|_| Usage(format!("{text:?} is not the number of a row")))?;
+    Ok(row.to_be_bytes().to_vec())
+}
+
+/// An id for people and tables: a text, the number of a row, or hexadecimal digits.
+pub(crate) fn shown_id(id: &[u8]) -> Vec<u8> {
+    match row_number(id) {
+        Some(row) => row.to_string().into_bytes(),
+        None => id.to_vec(),
+    }
+}
+
+/// Puts an id into an object: the number of a row as a number, another one as text, or where it is not UTF-8 as hexadecimal digits under a name
 /// that says so.
 pub(crate) fn put_id(object: &mut Map<String, Value>, name: &str, id: &[u8]) {
-    if let Ok(text) = std::str::from_utf8(id) {
+    if let Some(row) = row_number(id) {
+        object.insert(name.to_owned(), row.into());
+    } else if let Ok(text) = std::str::from_utf8(id) {
         object.insert(name.to_owned(), text.into());
     } else {
         let hex = id.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));

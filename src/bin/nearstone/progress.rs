@@ -21,7 +21,10 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(inputs: &Inputs, quiet: bool) -> Self {
-        let total = inputs.total_bytes();
+        Self::of_bytes(inputs.total_bytes(), inputs.bytes_read(), quiet)
+    }
+
+    pub(crate) fn of_bytes(total: Option<u64>, bytes_read: Arc<AtomicU64>, quiet: bool) -> Self {
         let target = if quiet || !std::io::stderr().is_terminal() {
             ProgressDrawTarget::hidden()
         } else {
@@ -37,12 +40,19 @@ impl Progress {
         if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        Self { bar, bytes_read: inputs.bytes_read(), sized: total.is_some() }
+        Self { bar, bytes_read, sized: total.is_some() }
     }
 
     /// Says how many documents are done; called often, so it does little.
     pub(crate) fn documents(&self, count: u64) {
-        if count.is_multiple_of(64) && !self.bar.is_hidden() {
+        if count.is_multiple_of(64) {
+            self.now(count);
+        }
+    }
+
+    /// Says how many documents are done.
+    pub(crate) fn now(&self, count: u64) {
+        if !self.bar.is_hidden() {
             self.bar.set_message(thousands(count));
             if self.sized {
                 self.bar.set_position(self.bytes_read.load(Ordering::Relaxed));
@@ -70,16 +80,24 @@ impl Steps {
         let is_hidden = quiet || !std::io::stderr().is_terminal();
         let target = if is_hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        let style = "{bar:30} {human_pos}/{human_len} entries  {msg}  {elapsed}, {eta} left";
+        let style = "{msg:20} {bar:30} {human_pos}/{human_len} entries  {per_sec}  {elapsed}, {eta} left";
         bar.set_style(ProgressStyle::with_template(style).expect("the template is a constant"));
         Self { bar }
     }
 
     /// Shows how far it is, and stops it once the program was asked to end.
     pub(crate) fn show(&self, progress: nearstone::Progress) -> ControlFlow<()> {
-        self.bar.set_message(progress.phase);
-        self.bar.set_length(progress.total.max(progress.done));
-        self.bar.set_position(progress.done);
+        if self.bar.message() != progress.phase {
+            self.bar.set_message(progress.phase);
+            self.bar.reset_eta();
+        }
+        // Where a phase does not know its size, all of them together do.
+        let (done, total) = match progress.phase_total {
+            0 => (progress.done, progress.total),
+            total => (progress.phase_done, total),
+        };
+        self.bar.set_length(total.max(done));
+        self.bar.set_position(done);
         if interrupt::check().is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 

@@ -8,14 +8,14 @@ pub use bits::BitReport;
 pub use crowds::TableReport;
 pub use selftest::SelfTest;
 
+use std::sync::Arc;
+
 use super::Shared;
 use super::query::query;
-use super::sketch::sealed::Sealed;
-use super::sketch::{Ask, Way};
+use super::sketch::{Ask, Index, Way};
+use super::walk::Holders;
 use super::work::Limits;
-use crate::engine::malformed;
-use crate::format::families::Family;
-use crate::format::keys::{TableKeys, decode_holder};
+use crate::format::keys::TableKeys;
 use crate::{Fingerprint, Result};
 use crowds::{Repeats, Runs};
 
@@ -53,33 +53,28 @@ pub struct Diagnosis {
 }
 
 /// Looks at a store; `samples` sketches are asked for at each distance up to that of the design.
-pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Diagnosis> {
+pub(super) fn diagnose(store: &Arc<Shared<Fingerprint>>, samples: usize) -> Result<Diagnosis> {
     let design = &store.record.design;
     let mut sample = Sample::new(BIT_SAMPLE.max(samples));
     let mut repeats = Repeats::default();
     // The documents' side is the truth, so it says what the tables must know.
-    let mut scan = store.engine.scan(store.holders)?;
-    let now = store.now();
-    while let Some((key, value)) = scan.next()? {
-        if store.is_expired_holder(value, now)? {
-            continue;
-        }
-        decode_holder(key, Fingerprint::IDENTITY_BYTES).map_err(|e| malformed(store.engine.path(), e))?;
-        let sketch =
-            Fingerprint::decode(&key[..Fingerprint::IDENTITY_BYTES]).expect("the key is longer than an identity");
+    let (engine, view) = (&store.engine, store.view());
+    let lifetime = store.lifetime();
+    let mut holders = Holders::of(store);
+    while let Some(holder) = holders.next()? {
+        let sketch = Fingerprint::new(holder.identity);
         if repeats.add(sketch) {
             sample.add(sketch);
         }
     }
-    drop(scan);
+    drop(holders);
     let mut tables = Vec::new();
     for (index, table) in design.tables().iter().enumerate() {
         let keys = TableKeys::new(table.prefix_bits());
-        let family = Family::Table { index, head_bytes: keys.head_bytes(), generation: store.record.generation };
-        let mut scan = store.engine.scan(store.engine.family(family)?)?;
+        let mut values = view.index.values(engine, index);
         let mut runs = Runs::default();
-        while let Some((key, _)) = scan.next()? {
-            runs.add(keys.prefix(keys.decode(key).map_err(|e| malformed(store.engine.path(), e))?));
+        while let Some(value) = values.next()? {
+            runs.add(keys.prefix(value));
         }
         tables.push(runs.report(index, table.prefix_bits()));
     }
@@ -99,7 +94,7 @@ pub(super) fn diagnose(store: &Shared<Fingerprint>, samples: usize) -> Result<Di
         let probed = probes.radii().iter().flatten().count() as u64;
         design.candidates(&probes, sketches.saturating_sub(1)) + bits::number(probed)
     });
-    let tested = selftest::run(store, &spread(&sample, samples), design.max_distance(), now)?;
+    let tested = selftest::run(store, &spread(&sample, samples), design.max_distance(), lifetime.now)?;
     let missing = |table: &TableReport| sketches.saturating_sub(table.entries);
     let mut diagnosis = Diagnosis {
         missing_entries: tables.iter().map(missing).sum::<u64>() + documents.abs_diff(tested.documents),

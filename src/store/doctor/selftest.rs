@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::super::Shared;
 use super::super::query::query;
 use super::super::sketch::{Ask, Way};
+use super::super::walk::{Lifetime, Walk};
 use super::super::work::Limits;
 use crate::hash::checksum;
 use crate::{Fingerprint, Result};
@@ -112,12 +113,11 @@ fn compare(store: &Shared<Fingerprint>, asked: &Asked, now: u64, result: &mut Se
 
 /// Visits all documents that had not expired at a time.
 fn visit(store: &Shared<Fingerprint>, now: u64, mut visit: impl FnMut(&[u8], Fingerprint)) -> Result<()> {
-    let mut scan = store.engine.scan(store.documents)?;
-    while let Some((id, value)) = scan.next()? {
-        let stored = store.decode(value)?;
-        if !store.is_expired(stored.time, now) {
-            visit(id, stored.sketch);
-        }
+    let lifetime = Lifetime { now, ..store.lifetime() };
+    let mut walk = Walk::of(&store.engine, &*store.view(), lifetime);
+    while let Some(entry) = walk.next()? {
+        let sketch = entry.sketch[..].try_into().map(Fingerprint::from_be_bytes);
+        visit(&entry.id, sketch.expect("a walk yields sketches of their length"));
     }
     Ok(())
 }

@@ -5,8 +5,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::super::walk::{Lifetime, Walk};
 use super::{flipped, value};
-use crate::{Admission, Fingerprint, Limits, Match, NewDocument, Options, SimhashStore, TableDesign};
+use crate::{
+    Admission, BulkLoader, Fingerprint, Limits, LoadOptions, Match, NewDocument, Options, SimhashStore, TableDesign,
+};
 
 /// Sequences in each of the two tests.
 const SEQUENCES: u64 = 5_000;
@@ -35,7 +38,9 @@ struct Model {
 
 impl Model {
     fn new(retention: Option<Duration>) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        // Hundreds of generations are made and dropped, which is mostly waiting for a medium.
+        let memory = std::path::Path::new("/dev/shm");
+        let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         let mut model = Self {
             dir,
             store: None,
@@ -180,7 +185,8 @@ impl Model {
                     self.assert_stored(id);
                 }
             }
-            9600..9880 => {
+            9600..9621 => self.change_generations(sequence, choice),
+            9621..9880 => {
                 self.now += self.below(40 * 60 * 1000);
                 self.set_time();
             }
@@ -214,15 +220,92 @@ impl Model {
         }
     }
 
+    fn change_generations(&mut self, sequence: u64, choice: u64) {
+        match choice {
+            9600..9612 => self.load(sequence),
+            9612..9618 => {
+                self.store().seal(&load_options(), |_| ControlFlow::Continue(())).unwrap();
+            }
+            9618..9620 => {
+                // Only the live ones are set aside, as when a seal was stopped.
+                let stopped = self.store().seal(&load_options(), |_| ControlFlow::Break(()));
+                let was_unused = stopped.is_ok_and(|report| report.documents == 0);
+                assert!(was_unused || self.store().shared.view().frozen.is_some());
+            }
+            _ => self.export_and_import(),
+        }
+    }
+
     /// How many documents are on disk, expired ones too.
     fn on_disk(&self) -> u64 {
         let shared = &self.store().shared;
-        let mut scan = shared.engine.scan(shared.documents).unwrap();
+        let lifetime = Lifetime { retention_millis: None, now: 0 };
+        let mut walk = Walk::of(&shared.engine, &*shared.view(), lifetime);
         let mut count = 0;
-        while scan.next().unwrap().is_some() {
+        while walk.next().unwrap().is_some() {
             count += 1;
         }
         count
+    }
+
+    /// Loads some documents, ids that come twice and stored ones among them.
+    fn load(&mut self, sequence: u64) {
+        let mut loader = self.store().bulk_loader(&load_options()).unwrap();
+        let count = self.below(8);
+        let (mut taken, mut later) = (vec![], vec![]);
+        for _ in 0..count {
+            let id = id(sequence, self.below(IDS));
+            let (sketch, payload) = (self.sketch(sequence), self.payload());
+            loader.push_with(&id, &Fingerprint::new(sketch), &payload).unwrap();
+            taken.push((id, sketch, payload));
+        }
+        if self.below(3) == 0 {
+            // What is stored while a load is under way stays.
+            let (id, sketch) = (id(sequence, self.below(IDS)), self.sketch(sequence));
+            self.store().insert(&id, &Fingerprint::new(sketch)).unwrap();
+            later.push((id, sketch));
+        }
+        if self.below(10) == 0 {
+            drop(loader);
+            taken.clear();
+        } else {
+            loader.commit(|_| ControlFlow::Continue(())).unwrap();
+        }
+        for (id, sketch, payload) in taken {
+            self.put(&id, sketch, &payload);
+        }
+        for (id, sketch) in later {
+            self.put(&id, sketch, &[]);
+        }
+    }
+
+    /// Takes all documents to a new store, by a load or by page files, and goes on with that.
+    fn export_and_import(&mut self) {
+        let to = self.dir.path().join("imported");
+        let pages = self.dir.path().join("pages");
+        drop(SimhashStore::create(&to, &TableDesign::default(), &self.options()).unwrap());
+        let imported = SimhashStore::open(&to, &self.options()).unwrap();
+        imported.shared.clock.set(self.now);
+        let by_pages = self.below(2) == 0;
+        let mut loader = if by_pages {
+            BulkLoader::to_pages(&pages, &TableDesign::default(), self.retention.is_some(), &load_options()).unwrap()
+        } else {
+            imported.bulk_loader(&load_options()).unwrap()
+        };
+        for document in self.store().iter().unwrap() {
+            loader.push_document(&document.unwrap()).unwrap();
+        }
+        loader.commit(|_| ControlFlow::Continue(())).unwrap();
+        if by_pages {
+            imported.load_pages(&pages, &load_options(), |_| ControlFlow::Continue(())).unwrap();
+            std::fs::remove_dir_all(pages).unwrap();
+        }
+        self.assert_all(&imported);
+        drop(imported);
+        self.store = None;
+        std::fs::remove_dir_all(self.path()).unwrap();
+        std::fs::rename(to, self.path()).unwrap();
+        self.open();
     }
 
     fn assert_stored(&self, id: &[u8]) {
@@ -249,6 +332,10 @@ impl Model {
 }
 
 const IDS: u64 = 6;
+
+fn load_options() -> LoadOptions {
+    LoadOptions::new().memory_bytes(8 << 20)
+}
 
 fn id(sequence: u64, n: u64) -> Vec<u8> {
     format!("{sequence}/{n}").into_bytes()

@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use super::super::sketch::Index;
+use super::super::view::Layer;
 use super::value;
 use crate::store::expire;
 use crate::{Admission, Fingerprint, Limits, Options, SimhashStore, TableDesign, Verification};
@@ -30,9 +32,10 @@ fn verified(store: &SimhashStore) -> Verification {
 /// How many keys are on disk: documents, holders and entries of the first table.
 fn keys(store: &SimhashStore) -> [u64; 3] {
     let engine = &store.shared.engine;
-    let table = crate::store::sketch::Index::families(&store.shared.index)[0];
-    [store.shared.documents, store.shared.holders, table].map(|family| {
-        let mut scan = engine.scan(family).unwrap();
+    let view = store.shared.view();
+    let table = &view.index.row_families(Layer::Live)[0];
+    [&view.live.documents, &view.live.holders, table].map(|family| {
+        let mut scan = engine.scan(family);
         let mut count = 0;
         while scan.next().unwrap().is_some() {
             count += 1;
@@ -141,7 +144,7 @@ fn expire_removes_holders_whose_documents_were_dropped() {
     }
     let mut batch = store.shared.engine.batch();
     for n in 0..5u64 {
-        batch.delete(store.shared.documents, &n.to_be_bytes()).unwrap();
+        batch.delete(&store.shared.view().live.documents, &n.to_be_bytes());
     }
     batch.write().unwrap();
     store.shared.clock.set(BEGIN + DAY);
@@ -200,7 +203,7 @@ fn a_clock_that_was_set_back_brings_nothing_back() {
     store.shared.advance_expiry(0).unwrap();
     let mut batch = store.shared.engine.batch();
     for n in 0..50u64 {
-        batch.delete(store.shared.documents, &n.to_be_bytes()).unwrap();
+        batch.delete(&store.shared.view().live.documents, &n.to_be_bytes());
     }
     batch.write().unwrap();
     let copy = dir.path().join("copy");

@@ -8,6 +8,7 @@ mod account;
 mod child;
 #[cfg(unix)]
 mod full;
+mod generations;
 mod kill;
 #[cfg(target_os = "linux")]
 mod medium;

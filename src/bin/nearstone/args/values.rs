@@ -20,6 +20,19 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "a whole number, with K, M or G behind it, as in 100M".to_owned())
 }
 
+/// Reads a number of bytes with K, M or G behind it, powers of 1024.
+pub(super) fn size(text: &str) -> Result<usize, String> {
+    let bare = text.strip_suffix("iB").or_else(|| text.strip_suffix('B')).unwrap_or(text);
+    let (digits, unit) = match bare.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&bare[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&bare[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&bare[..at], 1 << 30),
+        _ => (bare, 1),
+    };
+    let number = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(unit)).filter(|&bytes| bytes > 0);
+    number.ok_or_else(|| "a whole number of bytes, with K, M or G behind it, as in 512M".to_owned())
+}
+
 /// Reads a factor.
 pub(super) fn factor(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor >= 0.0);

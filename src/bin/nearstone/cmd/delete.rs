@@ -4,13 +4,14 @@ use nearstone::{Options, SimhashStore};
 
 use crate::args::Delete;
 use crate::failure::Outcome;
+use crate::output::asked_id;
 use crate::prose::say;
 
 pub(crate) fn run(args: &Delete) -> anyhow::Result<Outcome> {
     let store = SimhashStore::open(&args.store, &Options::new().sketches_only())?;
     let mut outcome = Outcome::Done;
     for id in &args.ids {
-        if store.delete(id)?.is_none() {
+        if store.delete(asked_id(id, args.row)?)?.is_none() {
             say!("nearstone: no document {id:?}");
             outcome = Outcome::No;
         }

@@ -12,7 +12,7 @@ use crate::prose::say;
 
 pub(crate) fn run(args: &Get) -> anyhow::Result<Outcome> {
     let store = SimhashStore::open_read_only(&args.store, &Options::new().sketches_only())?;
-    let Some(document) = store.get(&args.id)? else {
+    let Some(document) = store.get(output::asked_id(&args.id, args.row)?)? else {
         say!("nearstone: no document {:?}", args.id);
         return Ok(Outcome::No);
     };

@@ -1,16 +1,21 @@
 //! One file for each subcommand.
 
 pub(crate) mod add;
+pub(crate) mod bench;
 pub(crate) mod checkpoint;
 pub(crate) mod create;
 pub(crate) mod dedup;
 pub(crate) mod delete;
 pub(crate) mod doctor;
 pub(crate) mod expire;
+pub(crate) mod export;
 pub(crate) mod get;
+pub(crate) mod load;
+pub(crate) mod merge;
 pub(crate) mod plan;
 pub(crate) mod query;
 pub(crate) mod repair;
+pub(crate) mod seal;
 pub(crate) mod shell;
 pub(crate) mod stats;
 pub(crate) mod verify;

@@ -1,0 +1,236 @@
+//! The arguments of the commands that move whole stores.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use nearstone::LoadOptions;
+use nearstone::input::{FingerprintEncoding, FingerprintFormat, Inputs};
+
+use super::values::{count, size};
+
+const LOAD_EXAMPLES: &str = "Examples:
+  nearstone load seen corpus.jsonl.zst --id-field url            # texts
+  nearstone load seen fingerprints.u64 --memory 4G               # row numbers become the ids
+  nearstone load seen prints.csv --encoding decimal --id-field page_id
+  nearstone load seen prints.jsonl --fingerprints
+  nearstone load seen shard-17/                                  # page files with their manifest
+  nearstone load seen corpus.jsonl.zst --id-field url --resume   # after it was killed
+
+Everything becomes visible at once at the end; a load that fails, or is killed, leaves the store as it was. Of
+several documents with one id the last one counts, and it takes the place of a stored one. Near-duplicates are
+loaded too: `dedup` keeps them out. Arrays (.u64, .u64be) and .hex files have no ids: the documents are
+numbered through all inputs, and their ids are the numbers, 8 bytes big-endian.";
+
+/// Load many documents or fingerprints into a store, many times faster than one by one.
+///
+/// Sorts in files of its own in bounded memory, and writes sealed pages, which take less disk and answer faster
+/// than what is added singly.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = LOAD_EXAMPLES, after_help = "See --help for examples.")]
+pub(crate) struct Load {
+    /// The store; `create` makes one
+    pub(crate) store: PathBuf,
+    /// Files, folders, - for the standard input, or a folder with a manifest of page files
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// What the inputs are [default: by their names; - needs it]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<LoadFormat>,
+    /// JSON lines hold fingerprints as they are, not texts
+    #[arg(long)]
+    pub(crate) fingerprints: bool,
+    /// The field or column with the id
+    #[arg(long, value_name = "NAME", default_value = "id")]
+    pub(crate) id_field: String,
+    /// The field with the text, in JSON lines
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    pub(crate) text_field: String,
+    /// The field or column with the fingerprint
+    #[arg(long, value_name = "NAME", default_value = "fingerprint")]
+    pub(crate) fingerprint_field: String,
+    /// How fingerprints are written in CSV, TSV and strings of JSON
+    #[arg(long, value_name = "ENCODING", default_value = "hex")]
+    pub(crate) encoding: Encoding,
+    /// Number the documents from FIRST on instead of taking ids; a store with documents needs it for .u64 and .hex
+    #[arg(long, value_name = "FIRST", value_parser = count)]
+    pub(crate) rows: Option<u64>,
+    /// Go on with a load of the same inputs that was killed
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Below folders, read only files whose names match; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include: Vec<String>,
+    /// Report bad records and pass them over, instead of stopping at the first
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+    /// The longest record in bytes, uncompressed
+    #[arg(long, value_name = "BYTES", default_value_t = Inputs::DEFAULT_MAX_RECORD_BYTES)]
+    pub(crate) max_record_bytes: usize,
+    #[command(flatten)]
+    pub(crate) work: Work,
+}
+
+/// What sorting and writing may use.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Work {
+    /// How much is sorted in memory at once; K, M and G are powers of 1024
+    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = size)]
+    pub(crate) memory: usize,
+    /// Where temporary files go [default: the folder of the store]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) temp_dir: Option<PathBuf>,
+    /// Threads that compute, sort and write [default: the number of cores]
+    #[arg(long, short, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// No progress and no summary
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl Work {
+    pub(crate) fn options(&self) -> LoadOptions {
+        let mut options = LoadOptions::new().memory_bytes(self.memory);
+        if let Some(directory) = &self.temp_dir {
+            options = options.temp_dir(directory);
+        }
+        self.threads.map_or(options.clone(), |threads| options.threads(threads))
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LoadFormat {
+    /// One JSON object a line: texts, or fingerprints with --fingerprints
+    #[value(alias = "jsonl")]
+    JsonLines,
+    /// Each file is one text
+    Text,
+    /// An array of fingerprints of 8 bytes, little-endian
+    U64Le,
+    /// An array of fingerprints of 8 bytes, big-endian
+    U64Be,
+    /// A fingerprint of up to 16 hexadecimal digits a line
+    Hex,
+    /// Comma-separated columns with a header
+    Csv,
+    /// Tab-separated columns with a header
+    Tsv,
+}
+
+impl LoadFormat {
+    /// The format of fingerprints that it is; `None` for texts.
+    pub(crate) fn of_fingerprints(self, are_fingerprints: bool) -> Option<FingerprintFormat> {
+        match self {
+            Self::JsonLines => are_fingerprints.then_some(FingerprintFormat::JsonLines),
+            Self::Text => None,
+            Self::U64Le => Some(FingerprintFormat::U64Le),
+            Self::U64Be => Some(FingerprintFormat::U64Be),
+            Self::Hex => Some(FingerprintFormat::Hex),
+            Self::Csv => Some(FingerprintFormat::Csv),
+            Self::Tsv => Some(FingerprintFormat::Tsv),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Encoding {
+    /// Hexadecimal digits
+    Hex,
+    /// Unsigned numbers
+    Decimal,
+    /// Signed numbers, as databases without unsigned ones keep them
+    SignedDecimal,
+}
+
+impl From<Encoding> for FingerprintEncoding {
+    fn from(encoding: Encoding) -> Self {
+        match encoding {
+            Encoding::Hex => Self::Hex,
+            Encoding::Decimal => Self::Decimal,
+            Encoding::SignedDecimal => Self::SignedDecimal,
+        }
+    }
+}
+
+/// Move what was stored singly into sealed pages.
+///
+/// They take less disk and answer faster. A store does it by itself while a process has it open, once there are a
+/// million live documents and a quarter as many as there are sealed ones.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Seal {
+    /// The store
+    pub(crate) store: PathBuf,
+    #[command(flatten)]
+    pub(crate) work: Work,
+}
+
+/// Merge the files of what was stored singly, without sealing it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Compact {
+    /// The store
+    pub(crate) store: PathBuf,
+}
+
+/// Write the documents of a store, or their fingerprints, to a file.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  nearstone export seen > seen.jsonl               # load --fingerprints takes it
+  nearstone export seen --format csv --sorted -o by-fingerprint.csv
+  nearstone export seen --format u64-le -o seen.u64
+  nearstone export seen --pages seen-pages         # with payloads and times, for `load` into another store")]
+pub(crate) struct Export {
+    /// The store
+    pub(crate) store: PathBuf,
+    /// Write here, - for the standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub(crate) out: PathBuf,
+    /// What is written: ids and fingerprints, or with u64-le, u64-be and hex fingerprints alone
+    #[arg(long, value_name = "FORMAT", default_value = "json-lines")]
+    pub(crate) format: ExportFormat,
+    /// In the order of the fingerprints instead of the ids
+    #[arg(long)]
+    pub(crate) sorted: bool,
+    /// Write page files and their manifest into this new folder instead
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "sorted", "format"])]
+    pub(crate) pages: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) work: Work,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// An object a line: id, fingerprint, time stored and payload; by --sorted the first two
+    #[value(alias = "jsonl")]
+    JsonLines,
+    /// Columns id and fingerprint
+    Csv,
+    /// The same, tab-separated
+    Tsv,
+    /// An array of 8 bytes each, little-endian
+    U64Le,
+    /// An array of 8 bytes each, big-endian
+    U64Be,
+    /// 16 hexadecimal digits a line
+    Hex,
+}
+
+/// Merge stores of one design and analyser into a new one.
+///
+/// Where several have a document with one id, that of the store that is named last counts. Times and payloads are
+/// kept.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  nearstone merge monday tuesday -o week")]
+pub(crate) struct Merge {
+    /// The stores
+    #[arg(required = true, num_args = 2.., value_name = "STORE")]
+    pub(crate) stores: Vec<PathBuf>,
+    /// The new store
+    #[arg(long, short, value_name = "STORE")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) work: Work,
+}

@@ -1,0 +1,418 @@
+//! A sealed generation out of documents in the order of their ids, as files that nobody reads yet.
+//!
+//! 1. The documents become pages as they come, and a record of sketch and id of each is distributed by its sketch.
+//! 2. Sorted by sketch and id, these become the pages of the holders. The distinct sketches go to temporary files.
+//! 3. For each table the distinct sketches are permuted, distributed and sorted, and become its pages.
+//!
+//! Files are cut by what they hold, never by threads or memory: the same documents make the same pages.
+
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use crossbeam::channel::bounded;
+use serde::{Deserialize, Serialize};
+
+use super::distribute::{BUCKETS, Distributed, Distributor, drain};
+use super::files::{ExchangeReader, ExchangeWriter, Form, PageFile, PageFileWriter, Part, failed};
+use super::folder::Folder;
+use super::meter::Meter;
+use super::options::LoadReport;
+use super::portions::{HolderPortions, NumberPortions, Output, StringPortions, TablePortions, ValueWriter};
+use crate::format::keys::DocumentValue;
+use crate::format::pages::DocumentPageBuilder;
+use crate::page::Page;
+use crate::store::walk::Walk;
+use crate::{Error, Fingerprint, Result, Table, TableDesign};
+
+/// A file of documents ends with the page that brings it to so many bytes.
+const FILE_BYTES: u64 = 128 << 20;
+/// So many entries are worth a file of their own, and no file has more.
+const FILE_ENTRIES: Range<u64> = 1 << 18..1 << 24;
+/// The files of a part are about so many, where that keeps them within [`FILE_ENTRIES`].
+const FILES: u64 = 8;
+/// Pages on their way to the thread that writes them.
+const PAGES_UNDER_WAY: usize = 256;
+
+/// What a generation is built with.
+pub(super) struct Build<'a> {
+    pub(super) design: TableDesign,
+    /// Whether holders have times.
+    pub(super) has_times: bool,
+    /// Where the files go.
+    pub(super) folder: PathBuf,
+    /// Where temporary files go.
+    pub(super) temp: PathBuf,
+    pub(super) form: Form<'a>,
+    pub(super) memory_bytes: usize,
+    pub(super) threads: usize,
+    /// Whether another process may have to go on with it.
+    pub(super) is_resumable: bool,
+    pub(super) meter: &'a Meter,
+}
+
+/// The documents, written, and their sketches and ids, distributed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct DocumentsStep {
+    pub(super) files: Vec<PageFile>,
+    pub(super) pairs: Distributed,
+    /// Whether all ids are numbers of eight bytes.
+    pub(super) is_numbered: bool,
+}
+
+/// The holders, written, and the distinct sketches in their order.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct HoldersStep {
+    pub(super) files: Vec<PageFile>,
+    values: Vec<PathBuf>,
+    pub(super) sketches: u64,
+}
+
+impl DocumentsStep {
+    /// Files that were made elsewhere.
+    pub(super) fn taken(files: Vec<PageFile>) -> Self {
+        Self { files, pairs: Distributed::default(), is_numbered: false }
+    }
+}
+
+impl HoldersStep {
+    /// Files that were made elsewhere.
+    pub(super) fn taken(files: Vec<PageFile>, sketches: u64) -> Self {
+        Self { files, values: Vec::new(), sketches }
+    }
+
+    /// Removes the distinct sketches.
+    fn remove_values(&self) -> Result<()> {
+        self.values.iter().try_for_each(|path| match fs::remove_file(path) {
+            // The process that has removed it was killed before it ended.
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("remove", path, e)),
+            _ => Ok(()),
+        })
+    }
+}
+
+/// Writes pages of documents, file after file.
+pub(super) struct DocumentFiles<'a> {
+    folder: &'a Path,
+    form: Form<'a>,
+    is_compressible: bool,
+    current: Option<(PageFileWriter, u64)>,
+    files: Vec<PageFile>,
+    begun: usize,
+}
+
+impl<'a> DocumentFiles<'a> {
+    pub(super) fn new(folder: &'a Path, form: Form<'a>, is_compressible: bool) -> Self {
+        Self { folder, form, is_compressible, current: None, files: Vec::new(), begun: 0 }
+    }
+
+    pub(super) fn put(&mut self, key: &[u8], page: &[u8], documents: u64) -> Result<()> {
+        if self.current.as_ref().is_some_and(|(_, bytes)| *bytes >= FILE_BYTES) {
+            self.end()?;
+        }
+        if self.current.is_none() {
+            let writer =
+                PageFileWriter::create(self.folder, Part::Documents, self.begun, self.form, self.is_compressible)?;
+            self.current = Some((writer, 0));
+            self.begun += 1;
+        }
+        let (writer, bytes) = self.current.as_mut().expect("it was just begun");
+        *bytes += page.len() as u64;
+        writer.put(key, page, documents)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if let Some((writer, _)) = self.current.take() {
+            self.files.extend(writer.finish()?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<Vec<PageFile>> {
+        self.end()?;
+        Ok(self.files)
+    }
+}
+
+impl Build<'_> {
+    /// Does what is left to do after the documents, each phase unless it was finished before.
+    pub(super) fn rest(&self, folder: &mut Folder, report: &mut LoadReport) -> Result<()> {
+        let state = &mut folder.state;
+        if state.holders.is_none() {
+            let documents = state.documents.as_ref().expect("the documents come first");
+            state.holders = Some(self.holders(documents)?);
+            if self.is_resumable {
+                folder.save()?;
+            }
+            // From here on nobody needs them.
+            let documents = folder.state.documents.as_ref().expect("the documents come first");
+            documents.pairs.remove()?;
+        }
+        report.phase("holders");
+        let left = self.design.tables().len() - folder.state.tables.len();
+        let sketches = folder.state.holders.as_ref().map_or(0, |holders| holders.sketches);
+        self.meter.phase("tables", left as u64 * sketches)?;
+        for index in folder.state.tables.len()..self.design.tables().len() {
+            let holders = folder.state.holders.as_ref().expect("the holders come before");
+            let files = self.table(index, holders)?;
+            folder.state.tables.push(files);
+            if self.is_resumable {
+                folder.save()?;
+            }
+        }
+        report.phase("tables");
+        let holders = folder.state.holders.as_ref().expect("the holders come before");
+        holders.remove_values()?;
+        report.documents = holders.files.iter().map(|file| file.entries).sum();
+        report.sketches = holders.sketches;
+        Ok(())
+    }
+
+    pub(super) fn pairs(&self) -> Distributor {
+        Distributor::new(&self.temp.join("pairs"), self.memory_bytes / 2)
+    }
+
+    /// Writes the documents of a walk, about so many.
+    pub(super) fn documents(&self, mut walk: Walk, is_numbered: bool, documents: u64) -> Result<DocumentsStep> {
+        self.meter.phase("documents", documents)?;
+        let mut pairs = self.pairs();
+        let (pages, written) = bounded::<(Vec<u8>, Vec<u8>, u64)>(PAGES_UNDER_WAY);
+        let files = thread::scope(|scope| {
+            let writer = scope.spawn(move || {
+                let mut files = DocumentFiles::new(&self.folder, self.form, !is_numbered);
+                for (key, page, documents) in written {
+                    files.put(&key, &page, documents)?;
+                }
+                files.finish()
+            });
+            let mut distribute = || -> Result<()> {
+                let mut page = DocumentPageBuilder::default();
+                let mut documents = 0;
+                // It fails where the writer has failed, which says why.
+                let send = |page: &mut DocumentPageBuilder, documents: &mut u64| {
+                    let (key, mut bytes) = (page.key().to_owned(), Vec::new());
+                    page.finish(&mut bytes);
+                    self.meter.done(*documents)?;
+                    Ok::<_, Error>(pages.send((key, bytes, std::mem::take(documents))).is_ok())
+                };
+                while let Some(entry) = walk.next()? {
+                    page.push(&entry.id, &entry.value());
+                    documents += 1;
+                    self.distribute(&mut pairs, &entry.id, &entry.value(), is_numbered)?;
+                    if page.is_full() && !send(&mut page, &mut documents)? {
+                        return Ok(());
+                    }
+                }
+                if !page.is_empty() {
+                    send(&mut page, &mut documents)?;
+                }
+                Ok(())
+            };
+            let distributed = distribute();
+            drop(pages);
+            let files = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            distributed.and(files)
+        })?;
+        Ok(DocumentsStep { files, pairs: pairs.finish(self.is_resumable)?, is_numbered })
+    }
+
+    /// Distributes what the holder of a document is made of.
+    pub(super) fn distribute(
+        &self,
+        pairs: &mut Distributor,
+        id: &[u8],
+        value: &DocumentValue<'_>,
+        is_numbered: bool,
+    ) -> Result<()> {
+        let sketch = u64::from_be_bytes(value.sketch.try_into().expect("a fingerprint has 8 bytes"));
+        let time = value.stored_at_millis.to_le_bytes();
+        let time = if self.has_times { &time[..] } else { &[] };
+        if is_numbered {
+            let number = u64::from_be_bytes(id.try_into().expect("it was said that ids are numbers"));
+            pairs.push(sketch, &[&number.to_le_bytes(), time])
+        } else {
+            let length = u16::try_from(id.len()).expect("an id has at most 1024 bytes");
+            pairs.push(sketch, &[&length.to_le_bytes(), id, time])
+        }
+    }
+
+    /// Writes the holders, and the distinct sketches.
+    pub(super) fn holders(&self, step: &DocumentsStep) -> Result<HoldersStep> {
+        self.meter.phase("holders", step.pairs.buckets.iter().map(|bucket| bucket.records).sum())?;
+        let values = self.temp.join("values");
+        fs::create_dir_all(&values).map_err(|e| failed("create", &values, e))?;
+        let units = units(&step.pairs.buckets.iter().map(|bucket| bucket.records).collect::<Vec<_>>());
+        let parts = std::slice::from_ref(&step.pairs);
+        let written = self.in_threads(units.len(), |unit| {
+            let path = values.join(format!("{unit:06}.pages"));
+            let holders = PageFileWriter::create(&self.folder, Part::Holders, unit, self.form, !step.is_numbered)?;
+            let out = HolderPortions::new(holders, ValueWriter::new(ExchangeWriter::create(&path)?), self.meter);
+            let scratch = self.temp.join(format!("holders{unit}"));
+            let memory = self.memory_bytes / 2 / self.threads;
+            let (file, sketches) = if step.is_numbered {
+                let mut portions = NumberPortions::new(out, self.has_times);
+                portions.drain(parts, units[unit].clone(), memory, &scratch)?;
+                portions.finish()?
+            } else {
+                let mut portions = StringPortions::new(out, self.has_times);
+                // What is sorted is indexed besides.
+                portions.drain(parts, units[unit].clone(), memory / 2, &scratch)?;
+                portions.finish()?
+            };
+            Ok((file, path, sketches))
+        })?;
+        let sketches = written.iter().map(|(_, _, sketches)| sketches).sum();
+        let (mut files, mut values) = (Vec::new(), Vec::new());
+        for (file, path, _) in written {
+            files.extend(file);
+            values.push(path);
+        }
+        Ok(HoldersStep { files, values, sketches })
+    }
+
+    /// Writes the pages of a table.
+    pub(super) fn table(&self, index: usize, step: &HoldersStep) -> Result<Vec<PageFile>> {
+        let table = &self.design.tables()[index];
+        let files = if matches!(table.permutation().parts(), [all] if *all == (0..64)) {
+            self.copy_values(index, step)?
+        } else {
+            self.sort_table(index, table, step)?
+        };
+        let entries: u64 = files.iter().map(|file| file.entries).sum();
+        if entries != step.sketches {
+            let what = format!("table {index} got {entries} of {} sketches", step.sketches);
+            return Err(Error::Load { reason: format!("{what}: a temporary file was changed; load again") });
+        }
+        Ok(files)
+    }
+
+    /// Makes the pages of a table that keeps the order of the sketches.
+    fn copy_values(&self, index: usize, step: &HoldersStep) -> Result<Vec<PageFile>> {
+        let files = self.in_threads(step.values.len(), |unit| {
+            let mut out = PageFileWriter::create(&self.folder, Part::Table(index), unit, self.form, false)?;
+            let mut pages = ExchangeReader::open(&step.values[unit])?;
+            while let Some((key, page)) = pages.next()? {
+                let values = parse(page, &step.values[unit])?.len() as u64;
+                self.meter.done(values)?;
+                out.put(key, page, values)?;
+            }
+            out.finish()
+        })?;
+        Ok(files.into_iter().flatten().collect())
+    }
+
+    fn sort_table(&self, index: usize, table: &Table, step: &HoldersStep) -> Result<Vec<PageFile>> {
+        let next = AtomicUsize::new(0);
+        let memory = self.memory_bytes / 2 / self.threads;
+        // Each thread distributes the files that it comes to.
+        let parts = self.in_threads(self.threads, |thread| {
+            let path = self.temp.join(format!("table{index:02}-{thread}"));
+            let mut distributor = Distributor::new(&path, memory);
+            let mut values = Vec::new();
+            while let Some(path) = step.values.get(next.fetch_add(1, Ordering::SeqCst)) {
+                let mut pages = ExchangeReader::open(path)?;
+                while let Some((_, page)) = pages.next()? {
+                    values.clear();
+                    parse(page, path)?.decode_into(&mut values).map_err(|e| bad(path, e.0))?;
+                    for &value in &values {
+                        distributor.push(table.permute(Fingerprint::new(value)), &[])?;
+                    }
+                    self.meter.look()?;
+                }
+            }
+            distributor.finish(false)
+        })?;
+        let records = |bucket: usize| parts.iter().map(|part| part.buckets[bucket].records).sum();
+        let units = units(&(0..BUCKETS).map(records).collect::<Vec<_>>());
+        let files = self.in_threads(units.len(), |unit| {
+            let file = PageFileWriter::create(&self.folder, Part::Table(index), unit, self.form, false)?;
+            let mut portions = TablePortions::new(file, self.meter);
+            let scratch = self.temp.join(format!("table{index:02}unit{unit}"));
+            drain(&parts, units[unit].clone(), memory, &scratch, &mut portions)?;
+            portions.finish()
+        })?;
+        parts.iter().try_for_each(Distributed::remove)?;
+        Ok(files.into_iter().flatten().collect())
+    }
+
+    /// Does numbered pieces of work, each in one thread, and returns what came of them in their order.
+    fn in_threads<T: Send>(&self, count: usize, work: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
+        let next = AtomicUsize::new(0);
+        let done: Mutex<Vec<(usize, T)>> = Mutex::default();
+        let run = || -> Result<()> {
+            loop {
+                let piece = next.fetch_add(1, Ordering::SeqCst);
+                if piece >= count {
+                    return Ok(());
+                }
+                let result = work(piece).inspect_err(|_| next.store(count, Ordering::SeqCst))?;
+                done.lock().unwrap_or_else(PoisonError::into_inner).push((piece, result));
+            }
+        };
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.threads.min(count)).map(|_| scope.spawn(run)).collect();
+            let ended = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            ended.collect::<Vec<Result<()>>>().into_iter().collect::<Result<()>>()
+        })?;
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|(piece, _)| *piece);
+        Ok(done.into_iter().map(|(_, result)| result).collect())
+    }
+}
+
+fn parse<'a>(page: &'a [u8], path: &Path) -> Result<Page<'a>> {
+    match Page::parse(page) {
+        Ok((page, [])) => Ok(page),
+        Ok(_) => Err(bad(path, "a page has bytes left over")),
+        Err(e) => Err(bad(path, e.0)),
+    }
+}
+
+fn bad(path: &Path, what: &str) -> Error {
+    Error::Pages { path: path.to_owned(), what: what.to_owned() }
+}
+
+/// Cuts buckets with so many records into runs, each for one file.
+fn units(records: &[u64]) -> Vec<Range<usize>> {
+    let total: u64 = records.iter().sum();
+    let most = (total / FILES).clamp(FILE_ENTRIES.start, FILE_ENTRIES.end);
+    let mut units: Vec<Range<usize>> = Vec::new();
+    let mut held = 0;
+    for (bucket, &count) in records.iter().enumerate() {
+        match units.last_mut() {
+            Some(unit) if held == 0 || held + count <= most => {
+                unit.end = bucket + 1;
+                held += count;
+            }
+            _ => {
+                units.push(bucket..bucket + 1);
+                held = count;
+            }
+        }
+    }
+    units
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_cover_all_buckets_and_are_of_even_size() {
+        for records in [vec![0; BUCKETS], vec![1; BUCKETS], vec![1 << 20; BUCKETS], vec![1 << 30; BUCKETS]] {
+            let units = units(&records);
+            assert_eq!((units[0].start, units.last().unwrap().end), (0, BUCKETS));
+            assert!(units.windows(2).all(|pair| pair[0].end == pair[1].start));
+            let sizes: Vec<u64> = units.iter().map(|unit| records[unit.clone()].iter().sum()).collect();
+            assert!(sizes.iter().all(|&size| size <= FILE_ENTRIES.end || size == records[0]));
+        }
+        let mut skewed = vec![0; BUCKETS];
+        skewed[3] = 1 << 27;
+        skewed[200] = 5;
+        assert_eq!(units(&skewed), [0..4, 4..BUCKETS]);
+    }
+}

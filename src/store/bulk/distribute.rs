@@ -1,0 +1,306 @@
+//! Records sorted by a number in bounded memory: distributed by its first byte, then sorted bucket by bucket.
+//!
+//! 1. A record begins with its key, 8 bytes little-endian. It goes to the bucket of the byte of its key at the
+//!    level of the distribution; buckets in their order hold ascending ranges of keys.
+//! 2. Each bucket has a buffer of fixed size, which goes to the one temporary file when it is full. So memory is
+//!    bounded whatever the keys, and what fits into the buffers needs no file.
+//! 3. A bucket that is too large to be sorted in memory is distributed again by the next byte. When the keys have
+//!    no further byte they are equal, and records come out in the order in which they were pushed.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::files::failed;
+use crate::Result;
+
+pub(super) const BUCKETS: usize = 256;
+
+/// The number of bits that the first distribution is by, counted from the end of the key.
+const FIRST_SHIFT: u32 = 56;
+
+/// A buffer of fewer bytes would be a file of crumbs.
+const MIN_BUFFER_BYTES: usize = 4 << 10;
+
+/// Takes records in any order.
+pub(super) struct Distributor {
+    shift: u32,
+    buffers: Vec<Vec<u8>>,
+    buffer_bytes: usize,
+    path: PathBuf,
+    file: Option<File>,
+    written: u64,
+    buckets: Vec<Bucket>,
+}
+
+/// What a bucket holds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Bucket {
+    pub(super) records: u64,
+    bytes: u64,
+    /// Where its parts lie in the file: offset and length.
+    extents: Vec<(u64, u32)>,
+}
+
+/// Records in buckets.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Distributed {
+    shift: u32,
+    path: PathBuf,
+    pub(super) buckets: Vec<Bucket>,
+    /// What did not have to go to the file, for each bucket.
+    #[serde(skip)]
+    buffers: Vec<Vec<u8>>,
+}
+
+impl Distributor {
+    /// Spills to the file at a path, which does not exist yet, when buffers of `memory_bytes` are full.
+    pub(super) fn new(path: &Path, memory_bytes: usize) -> Self {
+        Self::at(path, memory_bytes, FIRST_SHIFT)
+    }
+
+    fn at(path: &Path, memory_bytes: usize, shift: u32) -> Self {
+        Self {
+            shift,
+            buffers: vec![Vec::new(); BUCKETS],
+            buffer_bytes: (memory_bytes / BUCKETS).max(MIN_BUFFER_BYTES),
+            path: path.to_owned(),
+            file: None,
+            written: 0,
+            buckets: vec![Bucket::default(); BUCKETS],
+        }
+    }
+
+    /// Takes a record: a key and what follows it.
+    #[inline]
+    pub(super) fn push(&mut self, key: u64, rest: &[&[u8]]) -> Result<()> {
+        let bucket = (key >> self.shift & 0xff) as usize;
+        let length = 8 + rest.iter().map(|part| part.len()).sum::<usize>();
+        let held = self.buffers[bucket].len();
+        if held + length > self.buffer_bytes && held > 0 {
+            self.spill(bucket)?;
+        }
+        let buffer = &mut self.buffers[bucket];
+        if buffer.capacity() == 0 {
+            // In one piece; the system gives the memory when it is used.
+            buffer.reserve_exact(self.buffer_bytes.max(length));
+        }
+        buffer.extend_from_slice(&key.to_le_bytes());
+        for part in rest {
+            buffer.extend_from_slice(part);
+        }
+        self.buckets[bucket].records += 1;
+        Ok(())
+    }
+
+    fn spill(&mut self, bucket: usize) -> Result<()> {
+        let buffer = &mut self.buffers[bucket];
+        if self.file.is_none() {
+            self.file = Some(File::create(&self.path).map_err(|e| failed("create", &self.path, e))?);
+        }
+        let file = self.file.as_mut().expect("it was just made");
+        file.write_all(buffer).map_err(|e| failed("write", &self.path, e))?;
+        let length = u32::try_from(buffer.len()).expect("a buffer has less than 4 GiB");
+        self.buckets[bucket].extents.push((self.written, length));
+        self.buckets[bucket].bytes += u64::from(length);
+        self.written += u64::from(length);
+        buffer.clear();
+        Ok(())
+    }
+
+    /// The buckets. With `is_kept` all of them are in the file and on the medium, so that another process can
+    /// go on with them.
+    pub(super) fn finish(mut self, is_kept: bool) -> Result<Distributed> {
+        if is_kept {
+            for bucket in 0..BUCKETS {
+                if !self.buffers[bucket].is_empty() {
+                    self.spill(bucket)?;
+                }
+            }
+            if let Some(file) = &self.file {
+                file.sync_data().map_err(|e| failed("sync", &self.path, e))?;
+            }
+            self.buffers = Vec::new();
+        }
+        for (bucket, buffer) in self.buckets.iter_mut().zip(&self.buffers) {
+            bucket.bytes += buffer.len() as u64;
+        }
+        Ok(Distributed { shift: self.shift, path: self.path, buckets: self.buckets, buffers: self.buffers })
+    }
+}
+
+/// Takes the records of buckets in bounded portions.
+pub(super) trait Portions {
+    /// The length of the first of some records.
+    fn length(&self, records: &[u8]) -> usize;
+    /// Takes some whole records.
+    fn add(&mut self, records: &[u8]);
+    /// Sorts what was added and hands it on; what comes after it is not before it.
+    fn hand_on(&mut self) -> Result<()>;
+}
+
+impl Distributed {
+    /// Removes the temporary file.
+    pub(super) fn remove(&self) -> Result<()> {
+        match fs::remove_file(&self.path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", &self.path, e)),
+            _ => Ok(()),
+        }
+    }
+
+    fn visit(&self, bucket: usize, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let extents = &self.buckets[bucket].extents;
+        if !extents.is_empty() {
+            let unreadable = |e| failed("read", &self.path, e);
+            let mut file = File::open(&self.path).map_err(unreadable)?;
+            let mut extent = Vec::new();
+            for &(start, length) in extents {
+                file.seek(SeekFrom::Start(start)).map_err(unreadable)?;
+                extent.resize(length as usize, 0);
+                file.read_exact(&mut extent).map_err(unreadable)?;
+                visit(&extent)?;
+            }
+        }
+        self.buffers.get(bucket).filter(|buffer| !buffer.is_empty()).map_or(Ok(()), |buffer| visit(buffer))
+    }
+
+    fn bucket_bytes(&self, bucket: usize) -> u64 {
+        self.buckets[bucket].bytes
+    }
+}
+
+/// Hands the records of buckets of several distributions on in the order of their keys, in portions of about
+/// `memory_bytes`. Temporary files are made beside `scratch`.
+pub(super) fn drain(
+    parts: &[Distributed],
+    buckets: Range<usize>,
+    memory_bytes: usize,
+    scratch: &Path,
+    portions: &mut impl Portions,
+) -> Result<()> {
+    for bucket in buckets {
+        let bytes: u64 = parts.iter().map(|part| part.bucket_bytes(bucket)).sum();
+        if bytes == 0 {
+            continue;
+        }
+        if bytes <= memory_bytes as u64 {
+            for part in parts {
+                part.visit(bucket, |records| {
+                    portions.add(records);
+                    Ok(())
+                })?;
+            }
+            portions.hand_on()?;
+            continue;
+        }
+        let shift = parts[0].shift;
+        if shift == 0 {
+            for part in parts {
+                part.visit(bucket, |records| {
+                    portions.add(records);
+                    portions.hand_on()
+                })?;
+            }
+            continue;
+        }
+        let deeper = scratch.with_extension(format!("{}", shift - 8));
+        let mut distributor = Distributor::at(&deeper, memory_bytes / 4, shift - 8);
+        for part in parts {
+            part.visit(bucket, |mut records| {
+                while !records.is_empty() {
+                    let (record, rest) = records.split_at(portions.length(records));
+                    let (key, more) = record.split_first_chunk::<8>().expect("a record begins with its key");
+                    distributor.push(u64::from_le_bytes(*key), &[more])?;
+                    records = rest;
+                }
+                Ok(())
+            })?;
+        }
+        let distributed = [distributor.finish(false)?];
+        drain(&distributed, 0..BUCKETS, memory_bytes / 4 * 3, &deeper, portions)?;
+        let [distributed] = distributed;
+        distributed.remove()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Collects 16-byte records.
+    #[derive(Default)]
+    struct Collected {
+        portion: Vec<(u64, u64)>,
+        all: Vec<(u64, u64)>,
+        largest: usize,
+    }
+
+    impl Portions for Collected {
+        fn length(&self, _: &[u8]) -> usize {
+            16
+        }
+
+        fn add(&mut self, records: &[u8]) {
+            let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
+            self.portion.extend(records.chunks(16).map(|record| (number(&record[..8]), number(&record[8..]))));
+        }
+
+        fn hand_on(&mut self) -> Result<()> {
+            self.largest = self.largest.max(self.portion.len() * 16);
+            self.portion.sort_unstable();
+            self.all.append(&mut self.portion);
+            Ok(())
+        }
+    }
+
+    /// Distributes by two threads' worth of distributors and drains in two ranges, as a load does.
+    fn check(keys: &[u64], memory: usize, is_kept: bool) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut two = ["a", "b"].map(|name| Distributor::new(&dir.path().join(name), memory));
+        for (n, &key) in keys.iter().enumerate() {
+            two[usize::from(n >= keys.len() / 2)].push(key, &[&(n as u64).to_le_bytes()]).unwrap();
+        }
+        let parts = two.map(|distributor| distributor.finish(is_kept).unwrap());
+        assert_eq!(
+            parts.iter().flat_map(|part| &part.buckets).map(|bucket| bucket.records).sum::<u64>(),
+            keys.len() as u64
+        );
+        let parts = parts.map(|part| {
+            // Another process knows what was written down.
+            if is_kept { serde_json::from_str(&serde_json::to_string(&part).unwrap()).unwrap() } else { part }
+        });
+        let mut collected = Collected::default();
+        for buckets in [0..100, 100..BUCKETS] {
+            drain(&parts, buckets, memory, &dir.path().join("deeper"), &mut collected).unwrap();
+        }
+        let mut expected: Vec<_> = keys.iter().zip(0u64..).map(|(&key, n)| (key, n)).collect();
+        expected.sort_unstable();
+        assert_eq!(collected.all, expected);
+        assert!(collected.largest <= memory.max(MIN_BUFFER_BYTES), "{} of {memory}", collected.largest);
+        for part in &parts {
+            part.remove().unwrap();
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "temporary files are left");
+    }
+
+    #[test]
+    fn records_come_in_the_order_of_their_keys_whatever_the_keys_and_the_memory() {
+        let uniform: Vec<u64> = (0..20_000u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ n >> 3).collect();
+        let dead: Vec<u64> = uniform.iter().map(|key| key & 0xffff).collect();
+        let equal = vec![0xabcd; 5_000];
+        let mixed: Vec<u64> =
+            uniform.iter().enumerate().map(|(n, &key)| if n % 3 == 0 { u64::MAX } else { key }).collect();
+        let edges = [0, u64::MAX, 1, u64::MAX - 1, 1 << 63, (1 << 63) - 1];
+        for memory in [4 << 10, 64 << 10, 8 << 20] {
+            for is_kept in [false, true] {
+                for keys in [&uniform[..], &dead, &equal, &mixed, &edges, &[]] {
+                    check(keys, memory, is_kept);
+                }
+            }
+        }
+    }
+}

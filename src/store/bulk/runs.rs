@@ -1,0 +1,293 @@
+//! Documents sorted by their ids in bounded memory: sorted runs in temporary files, merged as they are read.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::super::walk::Entry;
+use super::files::failed;
+use crate::Result;
+use crate::format::keys::DocumentValue;
+
+/// How much of each run is read at once.
+const READ_BYTES: usize = 256 << 10;
+/// What a document takes in memory beside its bytes.
+const INDEX_BYTES: usize = std::mem::size_of::<Place>();
+/// Lengths and time of a document in a run.
+const HEAD_BYTES: usize = 2 + 4 + 8;
+
+/// Takes documents in any order.
+pub(crate) struct RunWriter {
+    directory: PathBuf,
+    sketch_bytes: usize,
+    memory_bytes: usize,
+    bytes: Vec<u8>,
+    places: Vec<Place>,
+    files: Vec<PathBuf>,
+    documents: u64,
+    /// Whether all ids have eight bytes.
+    is_numbered: bool,
+}
+
+/// Where a document lies: the first bytes of its id as a number, by which most are told apart, and its start.
+type Place = (u64, usize);
+
+impl RunWriter {
+    pub(crate) fn new(directory: &Path, sketch_bytes: usize, memory_bytes: usize) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            sketch_bytes,
+            memory_bytes,
+            bytes: Vec::new(),
+            places: Vec::new(),
+            files: Vec::new(),
+            documents: 0,
+            is_numbered: true,
+        }
+    }
+
+    pub(crate) fn push(&mut self, id: &[u8], value: &DocumentValue<'_>) -> Result<()> {
+        let bytes = HEAD_BYTES + id.len() + value.sketch.len() + value.payload.len();
+        // A buffer that grows is copied, so for a moment it takes more than twice its bytes.
+        let needed = (self.bytes.len() + bytes) * 2 + (self.places.len() + 1) * INDEX_BYTES * 2;
+        if needed > self.memory_bytes && !self.places.is_empty() {
+            self.spill()?;
+        }
+        let mut first = [0; 8];
+        let most = id.len().min(8);
+        first[..most].copy_from_slice(&id[..most]);
+        self.places.push((u64::from_be_bytes(first), self.bytes.len()));
+        let length = |length: usize| u32::try_from(length).expect("a payload has at most 16 MiB");
+        self.bytes.extend(u16::try_from(id.len()).expect("an id has at most 1024 bytes").to_le_bytes());
+        self.bytes.extend(length(value.payload.len()).to_le_bytes());
+        self.bytes.extend(value.stored_at_millis.to_le_bytes());
+        self.bytes.extend_from_slice(value.sketch);
+        self.bytes.extend_from_slice(id);
+        self.bytes.extend_from_slice(value.payload);
+        self.documents += 1;
+        self.is_numbered &= id.len() == 8;
+        Ok(())
+    }
+
+    /// How many documents were taken, each of those with one id counted.
+    pub(crate) fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.is_numbered
+    }
+
+    /// The documents in the order of their ids; of those with one id the last one pushed.
+    pub(crate) fn finish(mut self) -> Result<Runs> {
+        if self.files.is_empty() {
+            self.sort();
+            return Ok(Runs {
+                sketch_bytes: self.sketch_bytes,
+                from: From::Memory { bytes: self.bytes, places: self.places, at: 0 },
+            });
+        }
+        let (sketch_bytes, files) = (self.sketch_bytes, self.into_files()?);
+        Runs::open(&files, sketch_bytes)
+    }
+
+    /// Writes out what is in memory, and returns the files of all runs, the oldest first.
+    pub(crate) fn into_files(mut self) -> Result<Vec<PathBuf>> {
+        if !self.places.is_empty() {
+            self.spill()?;
+        }
+        Ok(self.files)
+    }
+
+    /// Sorts, and keeps the last of each id.
+    fn sort(&mut self) {
+        let Self { bytes, places, sketch_bytes, .. } = self;
+        let id = |at: usize| id_at(bytes, *sketch_bytes, at);
+        // Equal ids in the order in which they came: that is where they lie.
+        places.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| id(a.1).cmp(id(b.1))).then(a.1.cmp(&b.1)));
+        let mut kept = 0;
+        for i in 0..places.len() {
+            let is_last = places.get(i + 1).is_none_or(|next| next.0 != places[i].0 || id(next.1) != id(places[i].1));
+            if is_last {
+                places[kept] = places[i];
+                kept += 1;
+            }
+        }
+        places.truncate(kept);
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        self.sort();
+        let path = self.directory.join(format!("run{:06}", self.files.len()));
+        let failed = |e| failed("write", &path, e);
+        let mut file = BufWriter::with_capacity(1 << 20, File::create(&path).map_err(failed)?);
+        for &(_, at) in &self.places {
+            file.write_all(&self.bytes[at..at + length_at(&self.bytes, self.sketch_bytes, at)]).map_err(failed)?;
+        }
+        let file = file.into_inner().map_err(|e| failed(e.into_error()))?;
+        file.sync_data().map_err(failed)?;
+        self.files.push(path);
+        self.bytes.clear();
+        self.places.clear();
+        Ok(())
+    }
+}
+
+fn id_at(bytes: &[u8], sketch_bytes: usize, at: usize) -> &[u8] {
+    let length = u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+    &bytes[at + HEAD_BYTES + sketch_bytes..][..usize::from(length)]
+}
+
+/// The bytes of a document in a run.
+fn length_at(bytes: &[u8], sketch_bytes: usize, at: usize) -> usize {
+    let id = usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+    let payload = u32::from_le_bytes(bytes[at + 2..at + 6].try_into().expect("four bytes")) as usize;
+    HEAD_BYTES + sketch_bytes + id + payload
+}
+
+/// Sorted documents, each id once.
+pub(crate) struct Runs {
+    sketch_bytes: usize,
+    from: From,
+}
+
+enum From {
+    Memory { bytes: Vec<u8>, places: Vec<Place>, at: usize },
+    Files { runs: Vec<Run>, heap: BinaryHeap<Reverse<(Vec<u8>, usize)>> },
+}
+
+struct Run {
+    file: BufReader<File>,
+    path: PathBuf,
+    record: Vec<u8>,
+}
+
+impl Runs {
+    /// Opens the files of runs, the oldest first.
+    pub(crate) fn open(files: &[PathBuf], sketch_bytes: usize) -> Result<Self> {
+        let mut runs = Vec::new();
+        let mut heap = BinaryHeap::new();
+        for path in files {
+            let file = File::open(path).map_err(|e| failed("read", path, e))?;
+            let file = BufReader::with_capacity(READ_BYTES, file);
+            let mut run = Run { file, path: path.clone(), record: Vec::new() };
+            if run.next(sketch_bytes)? {
+                heap.push(Reverse((run.id(sketch_bytes).to_owned(), runs.len())));
+            }
+            runs.push(run);
+        }
+        Ok(Self { sketch_bytes, from: From::Files { runs, heap } })
+    }
+
+    /// Puts the next document into `entry`, or returns `false` at the end.
+    pub(in crate::store) fn next(&mut self, entry: &mut Entry) -> Result<bool> {
+        let sketch_bytes = self.sketch_bytes;
+        match &mut self.from {
+            From::Memory { bytes, places, at } => {
+                let Some(&(_, start)) = places.get(*at) else { return Ok(false) };
+                *at += 1;
+                set(entry, &bytes[start..], sketch_bytes);
+                Ok(true)
+            }
+            From::Files { runs, heap } => {
+                let Some(Reverse((id, mut latest))) = heap.pop() else { return Ok(false) };
+                // The same id in later runs was pushed later. The heap yields them in the order of the runs.
+                let mut passed = vec![latest];
+                while let Some(Reverse((_, run))) = heap.peek().filter(|other| other.0.0 == id) {
+                    latest = *run;
+                    passed.push(latest);
+                    heap.pop();
+                }
+                set(entry, &runs[latest].record, sketch_bytes);
+                for i in passed {
+                    if runs[i].next(sketch_bytes)? {
+                        heap.push(Reverse((runs[i].id(sketch_bytes).to_owned(), i)));
+                    }
+                }
+                Ok(true)
+            }
+        }
+    }
+}
+
+impl Run {
+    /// Reads the next record, or returns `false` at the end.
+    fn next(&mut self, sketch_bytes: usize) -> Result<bool> {
+        self.record.clear();
+        let failed = |e: io::Error| failed("read", &self.path, e);
+        (&mut self.file).take(HEAD_BYTES as u64).read_to_end(&mut self.record).map_err(failed)?;
+        if self.record.is_empty() {
+            return Ok(false);
+        }
+        let whole = |record: &[u8], length| {
+            if record.len() == length { Ok(()) } else { Err(failed(io::ErrorKind::UnexpectedEof.into())) }
+        };
+        whole(&self.record, HEAD_BYTES)?;
+        let length = length_at(&self.record, sketch_bytes, 0);
+        (&mut self.file).take((length - HEAD_BYTES) as u64).read_to_end(&mut self.record).map_err(failed)?;
+        whole(&self.record, length)?;
+        Ok(true)
+    }
+
+    fn id(&self, sketch_bytes: usize) -> &[u8] {
+        id_at(&self.record, sketch_bytes, 0)
+    }
+}
+
+/// Takes a record apart.
+fn set(entry: &mut Entry, record: &[u8], sketch_bytes: usize) {
+    let (sketch, id) = (&record[HEAD_BYTES..][..sketch_bytes], id_at(record, sketch_bytes, 0));
+    let payload = &record[HEAD_BYTES + sketch_bytes + id.len()..length_at(record, sketch_bytes, 0)];
+    let stored_at_millis = u64::from_le_bytes(record[6..14].try_into().expect("eight bytes"));
+    entry.set(id, &DocumentValue { sketch, stored_at_millis, payload });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn runs_are_sorted_and_the_last_of_each_id_is_kept_whatever_the_memory() {
+        for memory in [0, 300, 5_000, 1 << 20] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut writer = RunWriter::new(dir.path(), 8, memory);
+            let mut expected = BTreeMap::new();
+            for n in 0..2_000u64 {
+                let id = format!("{}{}", ["", "https://a.example/"][usize::from(n % 3 == 0)], n * 7919 % 700);
+                let payload = vec![b'p'; usize::try_from(n % 5).unwrap()];
+                let sketch = n.to_be_bytes();
+                writer
+                    .push(id.as_bytes(), &DocumentValue { sketch: &sketch, stored_at_millis: n, payload: &payload })
+                    .unwrap();
+                expected.insert(id.into_bytes(), (sketch.to_vec(), n, payload));
+            }
+            assert_eq!((writer.documents(), writer.is_numbered()), (2_000, false));
+            let mut runs = writer.finish().unwrap();
+            let (mut entry, mut found) = (Entry::default(), vec![]);
+            while runs.next(&mut entry).unwrap() {
+                found.push((entry.id.clone(), (entry.sketch.clone(), entry.time, entry.payload.clone())));
+            }
+            assert!(found.is_sorted());
+            assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{memory}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_cut_short_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = RunWriter::new(dir.path(), 8, 0);
+        for n in 0..3u64 {
+            let value = DocumentValue { sketch: &n.to_be_bytes(), stored_at_millis: 1, payload: b"abc" };
+            writer.push(&n.to_be_bytes(), &value).unwrap();
+        }
+        let files = writer.into_files().unwrap();
+        let bytes = std::fs::read(&files[0]).unwrap();
+        std::fs::write(&files[0], &bytes[..bytes.len() - 1]).unwrap();
+        assert!(Runs::open(&files, 8).is_err());
+        std::fs::write(&files[0], &bytes[..5]).unwrap();
+        assert!(Runs::open(&files, 8).is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! Do the families agree?
+//!
+//! What each family says is summed up in one pass over it: a sum of 64-bit hashes does not depend on the
+//! order of what is added, so two families that say the same have the same sum, in whatever orders they
+//! are kept. Only where sums differ are entries looked up one by one.
+//!
+//! Each generation is whole by itself, so each is verified by itself; what newer ones hide in it counts.
+
+mod pages;
+mod rows;
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+use super::Shared;
+use super::claims::Claim;
+use super::progress::{Progress, Reporter};
+use super::sketch::{Index, Sketch};
+use super::walk::Walk;
+use crate::hash::checksum;
+use crate::{Error, Result};
+use pages::PinnedPages;
+use rows::PinnedRows;
+
+/// What [`Store::verify`](crate::Store::verify) has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verification {
+    /// Documents that have not expired.
+    pub documents: u64,
+    /// Documents and holders that have expired and still take space, in all generations.
+    pub expired: u64,
+    /// Distinct sketches in the tables.
+    pub sketches: u64,
+    /// Documents without a holder: queries miss them.
+    pub missing_holders: u64,
+    /// Holders without a document: queries return them.
+    pub orphan_holders: u64,
+    /// Sketches that a table lacks, each counted in each table that lacks it: queries may miss them.
+    pub missing_entries: u64,
+    /// Table entries without a holder: they take space. Where documents expire they are usual, and
+    /// [`Store::expire`](crate::Store::expire) removes them.
+    pub orphan_entries: u64,
+    /// Entries that are not what the format says.
+    pub malformed: u64,
+    /// Some of the faults, for people.
+    pub examples: Vec<String>,
+    pub(crate) expires: bool,
+}
+
+impl Verification {
+    /// Whether nothing was found that should not be.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let faults = self.missing_holders + self.orphan_holders + self.missing_entries + self.malformed;
+        faults == 0 && (self.expires || self.orphan_entries == 0)
+    }
+
+    fn malformed_page(&mut self, of: &str, key: &[u8]) {
+        self.malformed += 1;
+        self.example(|| format!("the page of {of} that ends with {} is not what the format says", shown(key)));
+    }
+
+    fn example(&mut self, text: impl FnOnce() -> String) {
+        if self.examples.len() < EXAMPLES {
+            self.examples.push(text());
+        }
+    }
+}
+
+const EXAMPLES: usize = 10;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    count: u64,
+    hashes: u64,
+}
+
+impl Sum {
+    fn add(&mut self, bytes: &[u8]) {
+        self.count += 1;
+        self.hashes = self.hashes.wrapping_add(checksum(bytes));
+    }
+}
+
+pub(super) fn verify<S: Sketch>(
+    store: &Shared<S>,
+    progress: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Verification> {
+    let engine = &store.engine;
+    // Begins to read all families while no batch is being written.
+    let held = store.claims.hold(Claim::standstill());
+    let view = store.view();
+    let now = store.now();
+    let rows: Vec<_> = view.rows().map(|(layer, rows)| PinnedRows::new(store, &view, layer, rows)).collect();
+    let pages = view.sealed.as_ref().map(|sealed| PinnedPages::new(engine, &view, sealed));
+    let mut walk = Walk::of(engine, &view, store.lifetime());
+    let mut values = view.index.values(engine, 0);
+    drop(held);
+    let mut total = 0;
+    for (_, rows) in view.rows() {
+        total += 2 * engine.approximate_keys(&rows.documents)? + engine.approximate_keys(&rows.holders)?;
+    }
+    let sealed = view.generations.sealed.map_or((0, 0), |sealed| (sealed.documents, sealed.sketches));
+    let tables = store.record.design.tables().len() as u64;
+    let live = view.index.row_families(super::view::Layer::Live).first().map(|t| engine.approximate_keys(t));
+    total += 3 * sealed.0 + (tables + 1) * (sealed.1 + live.transpose()?.unwrap_or(0));
+    let mut reporter = Reporter::new(progress, total, "verify again to see the whole");
+    let mut found = Verification { expires: store.settings.retention_millis.is_some(), ..Verification::default() };
+
+    reporter.phase("documents")?;
+    // What cannot be read is found, and counted, below.
+    while let Ok(Some(_)) = walk.next() {
+        found.documents += 1;
+        reporter.done(1)?;
+    }
+    reporter.phase("sketches")?;
+    while let Ok(Some(_)) = values.next() {
+        found.sketches += 1;
+        reporter.done(1)?;
+    }
+    for rows in rows {
+        rows.verify(store, &view, now, &mut found, &mut reporter)?;
+    }
+    if let Some(pages) = pages {
+        pages.verify(store, &view, now, &mut found, &mut reporter)?;
+    }
+    Ok(found)
+}
+
+/// What is wrong, without what to do about a whole store.
+fn bare(error: &Error) -> String {
+    match error {
+        Error::Corrupt { what, .. } => what.clone(),
+        error => error.to_string(),
+    }
+}
+
+/// A key for people: as text where it is one.
+fn shown(key: &[u8]) -> String {
+    match std::str::from_utf8(key) {
+        Ok(text) if !text.chars().any(char::is_control) => format!("{text:?}"),
+        _ => key.iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        }),
+    }
+}

@@ -1,0 +1,191 @@
+//! A generation with a key for each document.
+
+use std::ops::ControlFlow;
+
+use super::{Sum, Verification, bare, shown};
+use crate::Result;
+use crate::engine::Scan;
+use crate::format::keys;
+use crate::store::progress::{Progress, Reporter};
+use crate::store::sketch::{Index, Sketch};
+use crate::store::view::{Layer, Rows, View};
+use crate::store::{Shared, open};
+
+/// All families of the generation as they were at one moment.
+pub(super) struct PinnedRows {
+    documents: Scan,
+    holders: Scan,
+    tables: Vec<Scan>,
+}
+
+impl PinnedRows {
+    pub(super) fn new<S: Sketch>(store: &Shared<S>, view: &View<S>, layer: Layer, rows: &Rows) -> Self {
+        let engine = &store.engine;
+        Self {
+            documents: engine.scan(&rows.documents),
+            holders: engine.scan(&rows.holders),
+            tables: view.index.row_families(layer).iter().map(|family| engine.scan(family)).collect(),
+        }
+    }
+
+    pub(super) fn verify<S: Sketch>(
+        mut self,
+        store: &Shared<S>,
+        view: &View<S>,
+        now: u64,
+        found: &mut Verification,
+        reporter: &mut Reporter<impl FnMut(Progress) -> ControlFlow<()>>,
+    ) -> Result<()> {
+        reporter.phase("documents")?;
+        let mut by_documents = Sum::default();
+        while let Some((id, value)) = self.documents.next()? {
+            reporter.done(1)?;
+            if keys::is_tombstone(value) {
+                continue;
+            }
+            match holder_of(store, id, value, now) {
+                Ok(Some(holder)) => by_documents.add(&holder),
+                Ok(None) => found.expired += 1,
+                Err(e) => {
+                    found.malformed += 1;
+                    found.example(|| format!("document {}: {}", shown(id), bare(&e)));
+                }
+            }
+        }
+        reporter.phase("holders")?;
+        let (mut by_holders, mut sketches) = (Sum::default(), Sum::default());
+        let mut latest: Vec<u8> = Vec::new();
+        while let Some((key, value)) = self.holders.next()? {
+            reporter.done(1)?;
+            if let Err(e) = keys::decode_holder(key, S::IDENTITY_BYTES) {
+                found.malformed += 1;
+                found.example(|| format!("holder {}: {}", shown(key), e.0));
+                continue;
+            }
+            let identity = &key[..S::IDENTITY_BYTES];
+            if identity != latest {
+                latest.clear();
+                latest.extend_from_slice(identity);
+                sketches.add(identity);
+            }
+            match store.is_expired_holder(value, now) {
+                Ok(false) => by_holders.add(&[key, value].concat()),
+                Ok(true) => found.expired += 1,
+                Err(e) => {
+                    found.malformed += 1;
+                    found.example(|| format!("holder {}: {}", shown(key), bare(&e)));
+                }
+            }
+        }
+        if by_documents != by_holders {
+            compare_documents(store, &mut self, now, found, reporter)?;
+        }
+        for table in 0..self.tables.len() {
+            reporter.phase("tables")?;
+            let mut by_table = Sum::default();
+            while let Some((key, _)) = self.tables[table].next()? {
+                reporter.done(1)?;
+                match view.index.identity(table, key) {
+                    Ok(identity) => by_table.add(identity.as_ref()),
+                    Err(e) => {
+                        found.malformed += 1;
+                        found.example(|| format!("table {table}: {}", e.0));
+                    }
+                }
+            }
+            if by_table != sketches {
+                compare_table(view, table, &mut self, found, reporter)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The key and value of the holder that a document must have, unless it has expired.
+fn holder_of<S: Sketch>(store: &Shared<S>, id: &[u8], value: &[u8], now: u64) -> Result<Option<Vec<u8>>> {
+    let stored = open::decode::<S>(store.engine.path(), value)?;
+    if store.is_expired(stored.time, now) {
+        return Ok(None);
+    }
+    let time = store.settings.retention_millis.map(|_| stored.time);
+    let mut holder = keys::encode_holder(stored.sketch.identity().as_ref(), id);
+    holder.extend_from_slice(keys::encode_holder_value(time).as_ref());
+    Ok(Some(holder))
+}
+
+/// Looks for the holder of each document, and for the document of each holder.
+fn compare_documents<S: Sketch>(
+    store: &Shared<S>,
+    pinned: &mut PinnedRows,
+    now: u64,
+    found: &mut Verification,
+    reporter: &mut Reporter<impl FnMut(Progress) -> ControlFlow<()>>,
+) -> Result<()> {
+    reporter.phase("documents one by one")?;
+    let value_bytes = keys::encode_holder_value(store.settings.retention_millis).as_ref().len();
+    pinned.documents.restart();
+    while let Some((id, value)) = pinned.documents.next()? {
+        reporter.done(1)?;
+        let Ok(Some(holder)) = holder_of(store, id, value, now) else { continue };
+        let (key, time) = holder.split_at(holder.len() - value_bytes);
+        if pinned.holders.seek(key)?.is_none_or(|(k, v)| k != key || v != time) {
+            found.missing_holders += 1;
+            found.example(|| format!("document {} has no holder", shown(id)));
+        }
+    }
+    reporter.phase("holders one by one")?;
+    pinned.holders.restart();
+    while let Some((key, value)) = pinned.holders.next()? {
+        reporter.done(1)?;
+        let Ok(id) = keys::decode_holder(key, S::IDENTITY_BYTES) else { continue };
+        if store.is_expired_holder(value, now).unwrap_or(true) {
+            continue;
+        }
+        let document = pinned.documents.seek(id)?.filter(|(found, _)| *found == id);
+        let expected = document.and_then(|(id, value)| holder_of(store, id, value, now).ok().flatten());
+        if expected.is_none_or(|expected| expected != [key, value].concat()) {
+            found.orphan_holders += 1;
+            found.example(|| format!("holder {} has no document", shown(key)));
+        }
+    }
+    Ok(())
+}
+
+/// Looks for the entry of each sketch in a table, and for a holder of each entry.
+fn compare_table<S: Sketch>(
+    view: &View<S>,
+    table: usize,
+    pinned: &mut PinnedRows,
+    found: &mut Verification,
+    reporter: &mut Reporter<impl FnMut(Progress) -> ControlFlow<()>>,
+) -> Result<()> {
+    reporter.phase("table entries one by one")?;
+    let PinnedRows { holders, tables, .. } = pinned;
+    let scan = &mut tables[table];
+    holders.restart();
+    let mut latest: Vec<u8> = Vec::new();
+    while let Some((key, _)) = holders.next()? {
+        reporter.done(1)?;
+        let Some(identity) = key.get(..S::IDENTITY_BYTES).filter(|identity| *identity != latest) else { continue };
+        latest.clear();
+        latest.extend_from_slice(identity);
+        let Some(entry) = view.index.key(table, identity) else { continue };
+        if scan.seek(entry.as_ref())?.is_none_or(|(found, _)| found != entry.as_ref()) {
+            found.missing_entries += 1;
+            found.example(|| format!("table {table} lacks {}", shown(&latest)));
+        }
+    }
+    scan.restart();
+    while let Some((key, _)) = scan.next()? {
+        reporter.done(1)?;
+        let Ok(identity) = view.index.identity(table, key) else { continue };
+        let identity = identity.as_ref();
+        if holders.seek(identity)?.is_none_or(|(found, _)| !found.starts_with(identity)) {
+            found.orphan_entries += 1;
+            if !found.expires {
+                found.example(|| format!("table {table} has {}, which no document has", shown(identity)));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,457 @@
+//! Loaded, sealed and live documents together: exact, whole, and each candidate once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nearstone::{
+    Admission, BulkLoader, Error, ErrorKind, Fingerprint, Limits, LoadOptions, Progress, SimhashStore, TableDesign,
+};
+
+use crate::common::{BruteForce, Random, Scratch, assert_same, data, small};
+
+fn go_on(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn little() -> LoadOptions {
+    LoadOptions::new().memory_bytes(8 << 20)
+}
+
+fn load(store: &SimhashStore, documents: impl IntoIterator<Item = (Vec<u8>, Fingerprint)>) {
+    let mut loader = store.bulk_loader(&little()).unwrap();
+    for (id, print) in documents {
+        loader.push(id, &print).unwrap();
+    }
+    loader.commit(go_on).unwrap();
+}
+
+/// Uniform values, clusters, and the edges of the key space.
+fn values(random: &mut Random) -> Vec<u64> {
+    let mut values: Vec<u64> = (0..150).map(|_| random.next()).collect();
+    let centre = random.next();
+    values.extend((0..150).map(|n| random.flipped(centre, n % 12)));
+    values.extend([0, 1, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 0xffff_0000_0000_0000, 0xffff_ffff]);
+    values.extend((0..64).map(|bit| 1 << bit));
+    values
+}
+
+/// Every kind of design at every distance, with documents in one, two and three generations, some replaced, some
+/// removed, before and after reopening.
+#[test]
+fn answers_are_those_of_brute_force_whatever_the_generations() {
+    let designs = [
+        TableDesign::choose(4, 3).unwrap(),
+        TableDesign::choose(5, 3).unwrap(),
+        TableDesign::choose(6, 3).unwrap(),
+        TableDesign::two_level(4, 4, 3).unwrap(),
+        TableDesign::combine(2, 1, 3).unwrap(),
+        TableDesign::combine(3, 1, 3).unwrap(),
+        TableDesign::choose(1, 0).unwrap(),
+        TableDesign::choose(13, 12).unwrap(),
+    ];
+    for design in designs {
+        let mut random = Random(7);
+        let scratch = Scratch::new();
+        let mut store = scratch.create(&design);
+        let mut truth = BruteForce::default();
+        let values = values(&mut random);
+        let check = |store: &SimhashStore, truth: &BruteForce, random: &mut Random, state: &str| {
+            for distance in 0..=TableDesign::MAX_DISTANCE {
+                for _ in 0..3 {
+                    let of = values[usize::try_from(random.below(values.len() as u64)).unwrap()];
+                    assert_same(store, truth, Fingerprint::new(random.flipped(of, distance)), distance, state);
+                }
+            }
+            assert!(store.verify(go_on).unwrap().is_sound(), "{state}");
+            let stored: BTreeMap<_, _> = store.iter().unwrap().map(|d| d.map(|d| (d.id, d.sketch)).unwrap()).collect();
+            assert_eq!(stored, truth.documents, "{state}");
+            let mut by_fingerprint: Vec<_> = truth.documents.iter().map(|(id, print)| (*print, id.clone())).collect();
+            by_fingerprint.sort();
+            let found: Vec<_> = store.iter_by_fingerprint().unwrap().map(Result::unwrap).collect();
+            assert_eq!(found, by_fingerprint, "{state}");
+        };
+        let print = |n: usize| Fingerprint::new(values[n % values.len()]);
+        let id = |n: usize| format!("document {n}").into_bytes();
+        for round in 0..3 {
+            let first: Vec<_> = (0..300).map(|n| (id(n * 3), print(n * 7 + round))).collect();
+            load(&store, first.clone());
+            truth.documents.extend(first);
+            check(&store, &truth, &mut random, "loaded");
+            for n in 0..120 {
+                let (id, print) = (id(n * 2), print(n * 5 + round));
+                if n % 3 == 0 {
+                    assert_eq!(store.delete(&id).unwrap(), truth.documents.remove(&id));
+                } else {
+                    assert_eq!(store.insert(&id, &print).unwrap(), truth.documents.insert(id, print));
+                }
+            }
+            check(&store, &truth, &mut random, "live over sealed");
+            // Stopped when the live generation was set aside: three generations from now on.
+            assert!(matches!(store.seal(&little(), |_| ControlFlow::Break(())), Err(Error::Stopped { .. })));
+            check(&store, &truth, &mut random, "frozen over sealed");
+            for n in 100..200 {
+                let (id, print) = (id(n), print(n * 11 + round));
+                if n % 4 == 0 {
+                    assert_eq!(store.delete(&id).unwrap(), truth.documents.remove(&id));
+                } else {
+                    assert_eq!(store.insert(&id, &print).unwrap(), truth.documents.insert(id, print));
+                }
+            }
+            check(&store, &truth, &mut random, "live over frozen over sealed");
+            drop(store);
+            store = scratch.open();
+            check(&store, &truth, &mut random, "reopened");
+            if round == 1 {
+                store.seal(&little(), go_on).unwrap();
+                check(&store, &truth, &mut random, "sealed");
+                drop(store);
+                store = scratch.open();
+                check(&store, &truth, &mut random, "sealed and reopened");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fingerprint_that_is_sealed_and_live_is_one_candidate_a_table() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let print = Fingerprint::new(0x0123_4567_89ab_cdef);
+    load(&store, (0..5u8).map(|n| (vec![n], print)));
+    assert_eq!(store.query(&print, 3).unwrap().stats().candidates, 4);
+    store.insert("live", &print).unwrap();
+    let found = store.query(&print, 3).unwrap();
+    assert_eq!((found.len(), found.stats().candidates), (6, 4));
+    assert!(store.seal(&little(), |_| ControlFlow::Break(())).is_err());
+    store.insert("live too", &print).unwrap();
+    let found = store.query(&print, 3).unwrap();
+    assert_eq!((found.len(), found.stats().candidates), (7, 4));
+    // A scan too meets it once.
+    assert_eq!(store.query(&print, 16).unwrap().stats().candidates, 1);
+    let report = store.seal(&little(), go_on).unwrap();
+    assert_eq!((report.documents, report.sketches), (7, 1));
+}
+
+#[test]
+fn the_last_of_an_id_counts_and_admission_sees_what_is_sealed() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let (a, b) = (Fingerprint::new(1 << 40), Fingerprint::new(u64::MAX));
+    load(&store, [(b"x".to_vec(), a), (b"y".to_vec(), a), (b"x".to_vec(), b)]);
+    assert_eq!(store.get("x").unwrap().unwrap().sketch, b);
+    assert_eq!(store.query(&a, 0).unwrap().as_slice().len(), 1);
+    let near = Fingerprint::new(a.bits() | 7);
+    let Admission::Duplicate(of) = store.check_and_insert("z", &near, 3).unwrap() else { panic!("it is near y") };
+    assert_eq!((of.id, of.distance), (b"y".to_vec(), 3));
+    assert_eq!(store.check_and_insert("z", &near, 2).unwrap(), Admission::Admitted);
+    assert_eq!(store.delete("y").unwrap(), Some(a));
+    assert_eq!(store.get("y").unwrap(), None);
+    assert_eq!(store.delete("y").unwrap(), None);
+    // What was removed can be loaded again, and takes the place of what is live.
+    load(&store, [(b"y".to_vec(), b), (b"z".to_vec(), b)]);
+    let ids: BTreeSet<Vec<u8>> = store.query(&b, 0).unwrap().into_iter().map(|found| found.id).collect();
+    assert_eq!(ids, [b"x".to_vec(), b"y".to_vec(), b"z".to_vec()].into());
+    assert!(store.query(&near, 3).unwrap().is_empty());
+}
+
+#[test]
+fn crowds_that_are_sealed_are_bounded_by_limits() {
+    const COUNT: u32 = 200_000;
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let one = Fingerprint::new(0xabcd);
+    load(&store, (0..COUNT).map(|n| (n.to_be_bytes().to_vec(), one)));
+    load(
+        &store,
+        (0..COUNT).map(|n| (format!("under one prefix {n}").into_bytes(), Fingerprint::new(u64::from(n) << 24))),
+    );
+    assert_eq!(store.query(&one, 0).unwrap().len(), COUNT as usize);
+    let first = store.with_limits(Limits::new().max_matches(3)).query(&one, 1).unwrap();
+    assert_eq!((first.len(), first.is_truncated()), (3, true));
+    assert_eq!(first.as_slice()[1].id, 1u32.to_be_bytes());
+    let few = store.with_limits(Limits::new().max_candidates(50)).query(&Fingerprint::new(0xff), 3).unwrap();
+    assert!(few.is_truncated() && few.stats().candidates <= 50);
+    assert_eq!(store.stats().unwrap().sealed_documents, u64::from(COUNT) * 2);
+}
+
+/// Readers see all of a load or nothing, and writers go on, while generations change.
+#[test]
+fn readers_and_writers_go_on_while_generations_change() {
+    const COUNT: u64 = 3_000;
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let centre = 0x5555_0000_ffff_1234u64;
+    // All of a load lie within 3 bits of one value, at places that no other load uses.
+    let of = |round: u64, n: u64| Fingerprint::new(centre ^ round << 60 ^ 1 << (n % 20));
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::SeqCst) {
+                    for round in 0..4 {
+                        let found = store.query(&Fingerprint::new(centre ^ round << 60), 1).unwrap();
+                        let loaded = found.iter().filter(|found| found.id.starts_with(b"load")).count() as u64;
+                        assert!([0, COUNT].contains(&loaded), "{loaded} of a load");
+                    }
+                }
+            });
+        }
+        let writer = scope.spawn(|| {
+            let mut written = 0u64;
+            while !is_done.load(Ordering::SeqCst) {
+                let print = Fingerprint::new(written.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 0xff);
+                store.insert(format!("live {written}"), &print).unwrap();
+                assert_eq!(store.get(format!("live {}", written / 2)).unwrap().map(|_| ()), Some(()));
+                written += 1;
+            }
+            written
+        });
+        for round in 0..4 {
+            let mut loader = store.bulk_loader(&little()).unwrap();
+            assert!(matches!(store.bulk_loader(&little()), Err(Error::Load { .. })), "one at a time");
+            for n in 0..COUNT {
+                loader.push(format!("load {round} {n}"), &of(round, n)).unwrap();
+            }
+            loader.commit(go_on).unwrap();
+            assert_eq!(store.query(&Fingerprint::new(centre ^ round << 60), 1).unwrap().len() as u64, COUNT);
+            store.seal(&little(), go_on).unwrap();
+        }
+        is_done.store(true, Ordering::SeqCst);
+        let written = writer.join().unwrap();
+        let found = store.verify(go_on).unwrap();
+        assert!(found.is_sound(), "{found:?}");
+        assert_eq!(found.documents, written + 4 * COUNT);
+    });
+}
+
+#[test]
+fn rows_are_numbered_and_other_ids_refused() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let prints: Vec<Fingerprint> =
+        (0..100_000u64).map(|n| Fingerprint::new(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let mut loader = store.bulk_loader(&little().rows(7)).unwrap();
+    assert!(matches!(loader.push("x", &prints[0]), Err(Error::Load { .. })));
+    prints.chunks(30_000).for_each(|chunk| loader.push_rows(chunk).unwrap());
+    assert_eq!(loader.documents(), 100_000);
+    loader.commit(go_on).unwrap();
+    for n in [0, 1, 50_000, 99_999] {
+        let found = store.query(&prints[n], 3).unwrap();
+        assert_eq!(found.nearest().unwrap().id, (n as u64 + 7).to_be_bytes());
+        assert_eq!(store.get((n as u64 + 7).to_be_bytes()).unwrap().unwrap().sketch, prints[n]);
+    }
+    // Over what is there: numbered likewise, and merged.
+    let mut loader = store.bulk_loader(&little().rows(100_006)).unwrap();
+    loader.push_rows(&prints[..2]).unwrap();
+    let report = loader.commit(go_on).unwrap();
+    assert_eq!((report.documents, report.sketches), (100_001, 99_999 + 1));
+    let mut loader = store.bulk_loader(&little()).unwrap();
+    assert!(matches!(loader.push_rows(&prints[..1]), Err(Error::Load { .. })));
+    assert_eq!(loader.push("", &prints[0]).unwrap_err().kind(), ErrorKind::Invalid);
+    drop(loader);
+    let mut last = store.bulk_loader(&little().rows(u64::MAX)).unwrap();
+    assert!(matches!(last.push_rows(&prints[..2]), Err(Error::Load { .. })));
+    drop(last);
+    assert!(store.verify(go_on).unwrap().is_sound());
+    assert!(!scratch.path().join("nearstone-load").exists());
+}
+
+fn write_pages(folder: &Path, documents: u64) {
+    let mut loader = BulkLoader::to_pages(folder, &TableDesign::default(), false, &little()).unwrap();
+    for n in 0..documents {
+        let print = Fingerprint::new(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        loader.push_with(format!("document {n}"), &print, if n % 7 == 0 { b"payload" } else { b"" }).unwrap();
+    }
+    loader.commit(go_on).unwrap();
+}
+
+#[test]
+fn page_files_are_taken_into_empty_and_filled_stores() {
+    let scratch = Scratch::new();
+    let pages = scratch.dir.path().join("pages");
+    write_pages(&pages, 5_000);
+    let store = scratch.create(&TableDesign::default());
+    let report = store.load_pages(&pages, &little(), go_on).unwrap();
+    assert_eq!((report.documents, report.sketches), (5_000, 5_000));
+    assert_eq!(store.get("document 14").unwrap().unwrap().payload, b"payload");
+    store.insert("document 14", &Fingerprint::new(1)).unwrap();
+    store.insert("another", &Fingerprint::new(2)).unwrap();
+    let report = store.load_pages(&pages, &little(), go_on).unwrap();
+    assert_eq!(report.documents, 5_001);
+    assert_eq!(store.get("document 14").unwrap().unwrap().payload, b"payload");
+    assert!(store.verify(go_on).unwrap().is_sound());
+    assert!(matches!(
+        BulkLoader::to_pages(&pages, &TableDesign::default(), false, &little()),
+        Err(Error::Pages { .. })
+    ));
+}
+
+/// Whatever is done to the files of an exchange, nothing of it is taken, and the message names the file.
+#[test]
+fn page_files_that_were_tampered_with_are_refused_by_name() {
+    let scratch = Scratch::new();
+    let good = scratch.dir.path().join("good");
+    write_pages(&good, 2_000);
+    let store = scratch.create(&TableDesign::default());
+    let manifest = fs::read_to_string(good.join("manifest.json")).unwrap();
+    type Change<'a> = Box<dyn Fn(&Path) + 'a>;
+    let edited = |from: &str, to: &str| -> Change<'_> {
+        assert!(manifest.contains(from), "{from}");
+        let text = manifest.replacen(from, to, 1);
+        Box::new(move |folder| fs::write(folder.join("manifest.json"), &text).unwrap())
+    };
+    let flipped = |file: &'static str, at: usize| -> Change<'_> {
+        Box::new(move |folder| {
+            let mut bytes = fs::read(folder.join(file)).unwrap();
+            let at = at % bytes.len();
+            bytes[at] ^= 0x10;
+            fs::write(folder.join(file), bytes).unwrap();
+        })
+    };
+    let mut changes: Vec<(&str, Change<'_>)> = vec![
+        ("manifest.json", Box::new(|folder| fs::remove_file(folder.join("manifest.json")).unwrap())),
+        ("manifest.json", Box::new(|folder| fs::write(folder.join("manifest.json"), "{").unwrap())),
+        ("manifest.json", edited("nearstone-pages/1", "nearstone-pages/9")),
+        ("manifest.json", edited("simhash64", "minhash")),
+        ("manifest.json", edited("\"prefix_bits\": 16", "\"prefix_bits\": 17")),
+        ("manifest.json", edited("\"holder_times\": false", "\"holder_times\": true")),
+        ("manifest.json", edited("\"entries\": 2000", "\"entries\": 1999")),
+        ("manifest.json", edited("000000.pages", "../documents/000000.pages")),
+        ("000000.pages", edited("\"first\": \"", "\"first\": \"00")),
+        ("000000.pages", edited("\"checksum\": \"", "\"checksum\": \"0")),
+        ("pages02", Box::new(|folder| fs::remove_file(folder.join("pages02/000000.pages")).unwrap())),
+        (
+            "pages01",
+            Box::new(|folder| {
+                fs::copy(folder.join("pages02/000000.pages"), folder.join("pages01/000000.pages")).unwrap();
+            }),
+        ),
+        (
+            "holders",
+            Box::new(|folder| {
+                let file = fs::OpenOptions::new().write(true).open(folder.join("holders/000000.pages")).unwrap();
+                file.set_len(file.metadata().unwrap().len() - 1).unwrap();
+            }),
+        ),
+    ];
+    for at in (0..3_000).step_by(211) {
+        for (folder, file) in [
+            ("documents", "documents/000000.pages"),
+            ("holders", "holders/000000.pages"),
+            ("pages03", "pages03/000000.pages"),
+        ] {
+            changes.push((folder, flipped(file, at)));
+        }
+    }
+    for (n, (name, change)) in changes.iter().enumerate() {
+        let folder = scratch.dir.path().join("bad");
+        copy(&good, &folder);
+        change(&folder);
+        let error = store.load_pages(&folder, &little(), go_on).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains(name) && !message.contains('\n'), "{n}: {message}");
+        assert_eq!(store.iter().unwrap().count(), 0, "{n}");
+        assert!(!scratch.path().join("nearstone-load").exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+    // Files that agree with their own manifest, and not with each other.
+    let other = scratch.dir.path().join("other");
+    write_pages(&other, 1_999);
+    let mixed = scratch.dir.path().join("mixed");
+    copy(&good, &mixed);
+    let (ours, theirs): (serde_json::Value, serde_json::Value) = (
+        serde_json::from_str(&manifest).unwrap(),
+        serde_json::from_str(&fs::read_to_string(other.join("manifest.json")).unwrap()).unwrap(),
+    );
+    for part in ["holders", "pages00"] {
+        let mut text = ours.clone();
+        text["parts"][part] = theirs["parts"][part].clone();
+        text["parts"][part][0]["entries"] = 2_000.into();
+        fs::write(mixed.join("manifest.json"), text.to_string()).unwrap();
+        fs::copy(other.join(part).join("000000.pages"), mixed.join(part).join("000000.pages")).unwrap();
+        let error = store.load_pages(&mixed, &little(), go_on).unwrap_err();
+        assert!(matches!(error, Error::Pages { .. }), "{error}");
+    }
+    store.load_pages(&good, &little(), go_on).unwrap();
+    assert!(store.verify(go_on).unwrap().is_sound());
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        if entry.metadata().unwrap().is_dir() {
+            copy(&entry.path(), &to.join(entry.file_name()));
+        } else {
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+/// A store of the first format answers as it did, is written to, and becomes one of this format when it is sealed.
+#[test]
+fn a_store_of_the_first_format_is_read_and_goes_on() {
+    let scratch = Scratch::new();
+    copy(Path::new("tests/data/store-v1"), &scratch.path());
+    let text =
+        "The river report number 5: the water at bridge 35 has risen by 5 metres since Monday, and road 15 is closed.";
+    for _ in 0..2 {
+        let store = SimhashStore::open_read_only(scratch.path(), &small()).unwrap();
+        let near = store.query_text(text, 0).unwrap().unwrap();
+        let ids: Vec<_> = near.iter().map(|found| found.id_lossy().into_owned()).collect();
+        assert_eq!(ids, ["copy-of-05", "doc-05"]);
+        let found = store.verify(go_on).unwrap();
+        assert!(found.is_sound() && found.documents == 40, "{found:?}");
+    }
+    let store = scratch.open();
+    assert_eq!(store.delete("doc-05").unwrap().is_some(), true);
+    store.insert("new", &Fingerprint::new(5)).unwrap();
+    drop(store);
+    let store = scratch.open();
+    assert_eq!(store.iter().unwrap().count(), 40);
+    assert_eq!(store.seal(&little(), go_on).unwrap().documents, 40);
+    drop(store);
+    let store = scratch.open();
+    assert_eq!(store.query_text(text, 0).unwrap().unwrap().len(), 1);
+    assert!(store.verify(go_on).unwrap().is_sound());
+}
+
+/// All pairs within 3 bits of the distinct package fingerprints, after a load.
+#[test]
+fn all_pairs_of_the_package_summaries_are_found_after_a_load() {
+    let Some(folder) = data("fingerprints") else { return };
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let mut loader = store.bulk_loader(&little().rows(0)).unwrap();
+    let bytes = crate::real_data::gunzip(&folder.join("pypi_simhash64.u64le.gz"));
+    let prints: Vec<_> =
+        bytes.chunks_exact(8).map(|bytes| Fingerprint::new(u64::from_le_bytes(bytes.try_into().unwrap()))).collect();
+    loader.push_rows(&prints).unwrap();
+    let report = loader.commit(go_on).unwrap();
+    let distinct: BTreeSet<Fingerprint> = prints.iter().copied().collect();
+    assert_eq!((report.documents, report.sketches), (822_679, distinct.len() as u64));
+    let mut pairs = BTreeSet::new();
+    let few = store.with_limits(Limits::new());
+    for &print in &distinct {
+        let found = few.query(&print, 3).unwrap();
+        for near in found.iter().filter(|near| near.distance > 0) {
+            let row = usize::try_from(u64::from_be_bytes(near.id[..].try_into().unwrap())).unwrap();
+            let other = prints[row];
+            pairs.insert((print.min(other), print.max(other), near.distance));
+        }
+    }
+    let table = String::from_utf8(crate::real_data::gunzip(&folder.join("pypi_pairs_d3.tsv.gz"))).unwrap();
+    let expected: BTreeSet<_> = table
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let (a, b): (Fingerprint, Fingerprint) = (columns[0].parse().unwrap(), columns[1].parse().unwrap());
+            (a.min(b), a.max(b), columns[2].parse().unwrap())
+        })
+        .collect();
+    assert_eq!(expected.len(), 4_838);
+    assert!(pairs == expected, "{} pairs", pairs.len());
+}
