@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -17,6 +17,8 @@ const STORES: u64 = 6;
 const KILLS_PER_STORE: u64 = 20;
 const DOCUMENTS: u64 = 20_000;
 
+/// Keys and pages.
+type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 type Documents = BTreeMap<Vec<u8>, Fingerprint>;
 
 #[test]
@@ -73,17 +75,17 @@ impl Kills {
     fn load(&mut self, scratch: &Scratch, documents: &mut Documents, moment: Option<Duration>) {
         let input = scratch.dir.path().join("input.csv");
         let mut after = documents.clone();
-        let mut file = fs::File::create(&input).unwrap();
-        let mut text = String::from("id,fingerprint\n");
+        let mut file = BufWriter::new(fs::File::create(&input).unwrap());
+        writeln!(file, "id,fingerprint").unwrap();
         let numbers = self.random.below(2) == 0;
         for _ in 0..DOCUMENTS {
             let n = self.random.below(DOCUMENTS * 3);
             let id = if numbers { format!("{n:08}") } else { format!("https://a.example/{n}") };
             let print = Fingerprint::new(self.random.next());
-            text.push_str(&format!("{id},{print}\n"));
+            writeln!(file, "{id},{print}").unwrap();
             after.insert(id.into_bytes(), print);
         }
-        file.write_all(text.as_bytes()).unwrap();
+        file.flush().unwrap();
         drop(file);
         let temp = (self.random.below(2) == 0).then(|| scratch.dir.path().join("temp"));
         let command = |is_resumed| {
@@ -142,7 +144,9 @@ impl Kills {
         let at_once = Scratch::new();
         let store = at_once.create(&TableDesign::default());
         let mut loader = store.bulk_loader(&nearstone::LoadOptions::new()).unwrap();
-        documents.iter().for_each(|(id, print)| loader.push(id, print).unwrap());
+        for (id, print) in documents {
+            loader.push(id, print).unwrap();
+        }
         loader.commit(|_| ControlFlow::Continue(())).unwrap();
         drop(store);
         let (found, expected) = (pages(&scratch.path()), pages(&at_once.path()));
@@ -226,14 +230,12 @@ fn assert_nothing_is_left(store: &Path, temp: &Path) {
     let strays: Vec<String> = names(store).into_iter().filter(|name| !own(name)).collect();
     assert_eq!(strays, Vec::<String>::new());
     let families = rocksdb::DB::list_cf(&rocksdb::Options::default(), store).unwrap();
-    let mut generations: Vec<&str> = families.iter().filter_map(|name| name.rsplit_once('.')).map(|(_, g)| g).collect();
-    generations.sort_unstable();
-    generations.dedup();
-    assert!(generations.len() <= 3, "{families:?}");
+    // A live, a frozen and a sealed generation at most, beside the default family.
+    assert!(families.len() <= 1 + 3 * 6, "{families:?}");
 }
 
 /// The keys and pages of the holders and tables of the sealed generation, by family.
-fn pages(path: &Path) -> BTreeMap<String, Vec<(Vec<u8>, Vec<u8>)>> {
+fn pages(path: &Path) -> BTreeMap<String, Entries> {
     let names = rocksdb::DB::list_cf(&rocksdb::Options::default(), path).unwrap();
     let database = rocksdb::DB::open_cf_for_read_only(&rocksdb::Options::default(), path, &names, false).unwrap();
     let sealed = names.iter().filter(|name| name.starts_with("pages") || name.starts_with("holder-pages"));
