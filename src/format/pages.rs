@@ -126,6 +126,20 @@ impl DocumentPageBuilder {
     }
 }
 
+/// How many documents whose ids are consecutive numbers, without payloads, a page holds.
+pub(crate) const NUMBERED_DOCUMENTS: usize = page::MAX_VALUES;
+
+/// Appends the page of documents whose ids are numbers from `first` on, all stored at one time: that which a builder
+/// makes of them. Returns its key.
+pub(crate) fn encode_numbered(first: u64, sketches: &[[u8; 8]], time: u64, out: &mut Vec<u8>) -> [u8; 8] {
+    let numbers: Vec<u64> = (first..).take(sketches.len()).collect();
+    out.push(EIGHT_BYTE_IDS);
+    page::encode(&numbers, out);
+    out.extend_from_slice(sketches.as_flattened());
+    packed::encode(&vec![time; sketches.len()], out);
+    numbers[numbers.len() - 1].to_be_bytes()
+}
+
 /// A page of documents.
 #[derive(Debug)]
 pub(crate) struct DocumentPage<'a> {
@@ -592,6 +606,23 @@ mod tests {
             let at = at % bytes.len();
             bytes[at] ^= 1 << bit;
             HolderPage::is_canonical(&key, &bytes, true);
+        }
+    }
+
+    #[test]
+    fn numbered_documents_make_the_page_of_a_builder() {
+        for (first, count) in [(0, 1), (7, 300), (1 << 40, 512), (u64::MAX - 6, 5)] {
+            let sketches: Vec<[u8; 8]> = (0..count).map(|n: u64| (n << 50 | 3).to_be_bytes()).collect();
+            let mut builder = DocumentPageBuilder::default();
+            for (id, sketch) in (first..).zip(&sketches) {
+                assert!(!builder.is_full());
+                builder.push(&u64::to_be_bytes(id), &DocumentValue { sketch, stored_at_millis: 9, payload: &[] });
+            }
+            assert_eq!(builder.is_full(), sketches.len() == NUMBERED_DOCUMENTS);
+            let (key, mut expected, mut found) = (builder.key().to_owned(), vec![], vec![]);
+            builder.finish(&mut expected);
+            assert_eq!(encode_numbered(first, &sketches, 9, &mut found)[..], key);
+            assert_eq!(found, expected);
         }
     }
 

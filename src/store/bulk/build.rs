@@ -17,7 +17,7 @@ use std::thread;
 use crossbeam::channel::bounded;
 use serde::{Deserialize, Serialize};
 
-use super::distribute::{BUCKETS, Distributed, Distributor, drain};
+use super::distribute::{BUCKETS, Coding, Distributed, Distributor, drain};
 use super::files::{ExchangeReader, ExchangeWriter, Form, PageFile, PageFileWriter, Part, failed};
 use super::folder::Folder;
 use super::meter::Meter;
@@ -37,6 +37,15 @@ const FILE_ENTRIES: Range<u64> = 1 << 18..1 << 24;
 const FILES: u64 = 8;
 /// Pages on their way to the thread that writes them.
 const PAGES_UNDER_WAY: usize = 256;
+
+/// The part of the memory in which portions are sorted; the rest buffers what is distributed.
+const SORTED: usize = 4;
+
+/// Makes the distributor of sketches with their documents. `is_numbered` says that a document is its number.
+pub(super) fn pairs(temp: &Path, is_numbered: bool, memory_bytes: usize) -> Distributor {
+    let coding = if is_numbered { Coding::Numbered } else { Coding::Plain };
+    Distributor::new(&temp.join("pairs"), coding, memory_bytes - memory_bytes / SORTED)
+}
 
 /// What a generation is built with.
 pub(super) struct Build<'a> {
@@ -149,7 +158,7 @@ impl Build<'_> {
                 folder.save()?;
             }
             // From here on nobody needs them.
-            let documents = folder.state.documents.as_ref().expect("the documents come first");
+            let documents = folder.state.documents.as_mut().expect("the documents come first");
             documents.pairs.remove()?;
         }
         report.phase("holders");
@@ -172,14 +181,14 @@ impl Build<'_> {
         Ok(())
     }
 
-    pub(super) fn pairs(&self) -> Distributor {
-        Distributor::new(&self.temp.join("pairs"), self.memory_bytes / 2)
+    fn pairs(&self, is_numbered: bool) -> Distributor {
+        pairs(&self.temp, is_numbered && !self.has_times, self.memory_bytes)
     }
 
     /// Writes the documents of a walk, about so many.
     pub(super) fn documents(&self, mut walk: Walk, is_numbered: bool, documents: u64) -> Result<DocumentsStep> {
         self.meter.phase("documents", documents)?;
-        let mut pairs = self.pairs();
+        let mut pairs = self.pairs(is_numbered);
         let (pages, written) = bounded::<(Vec<u8>, Vec<u8>, u64)>(PAGES_UNDER_WAY);
         let files = thread::scope(|scope| {
             let writer = scope.spawn(move || {
@@ -233,7 +242,10 @@ impl Build<'_> {
         let time = if self.has_times { &time[..] } else { &[] };
         if is_numbered {
             let number = u64::from_be_bytes(id.try_into().expect("it was said that ids are numbers"));
-            pairs.push(sketch, &[&number.to_le_bytes(), time])
+            if self.has_times {
+                return pairs.push(sketch, &[&number.to_le_bytes(), time]);
+            }
+            pairs.push_numbered(sketch, number)
         } else {
             let length = u16::try_from(id.len()).expect("an id has at most 1024 bytes");
             pairs.push(sketch, &[&length.to_le_bytes(), id, time])
@@ -252,7 +264,7 @@ impl Build<'_> {
             let holders = PageFileWriter::create(&self.folder, Part::Holders, unit, self.form, !step.is_numbered)?;
             let out = HolderPortions::new(holders, ValueWriter::new(ExchangeWriter::create(&path)?), self.meter);
             let scratch = self.temp.join(format!("holders{unit}"));
-            let memory = self.memory_bytes / 2 / self.threads;
+            let memory = self.memory_bytes / SORTED / self.threads;
             let (file, sketches) = if step.is_numbered {
                 let mut portions = NumberPortions::new(out, self.has_times);
                 portions.drain(parts, units[unit].clone(), memory, &scratch)?;
@@ -307,11 +319,12 @@ impl Build<'_> {
 
     fn sort_table(&self, index: usize, table: &Table, step: &HoldersStep) -> Result<Vec<PageFile>> {
         let next = AtomicUsize::new(0);
-        let memory = self.memory_bytes / 2 / self.threads;
+        let memory = self.memory_bytes / SORTED / self.threads;
         // Each thread distributes the files that it comes to.
-        let parts = self.in_threads(self.threads, |thread| {
+        let mut parts = self.in_threads(self.threads, |thread| {
             let path = self.temp.join(format!("table{index:02}-{thread}"));
-            let mut distributor = Distributor::new(&path, memory);
+            let buffers = (self.memory_bytes - self.memory_bytes / SORTED) / self.threads;
+            let mut distributor = Distributor::new(&path, Coding::Keys, buffers);
             let mut values = Vec::new();
             while let Some(path) = step.values.get(next.fetch_add(1, Ordering::SeqCst)) {
                 let mut pages = ExchangeReader::open(path)?;
@@ -319,7 +332,7 @@ impl Build<'_> {
                     values.clear();
                     parse(page, path)?.decode_into(&mut values).map_err(|e| bad(path, e.0))?;
                     for &value in &values {
-                        distributor.push(table.permute(Fingerprint::new(value)), &[])?;
+                        distributor.push_key(table.permute(Fingerprint::new(value)))?;
                     }
                     self.meter.look()?;
                 }
@@ -335,7 +348,7 @@ impl Build<'_> {
             drain(&parts, units[unit].clone(), memory, &scratch, &mut portions)?;
             portions.finish()
         })?;
-        parts.iter().try_for_each(Distributed::remove)?;
+        parts.iter_mut().try_for_each(Distributed::remove)?;
         Ok(files.into_iter().flatten().collect())
     }
 

@@ -2,6 +2,8 @@
 //!
 //! 1. A record begins with its key, 8 bytes little-endian. It goes to the bucket of the byte of its key at the
 //!    level of the distribution; buckets in their order hold ascending ranges of keys.
+//!    What is moved most, bare keys and keys with a number, is kept without the byte that the bucket tells, and
+//!    numbers as their distances to the ones before.
 //! 2. Each bucket has a buffer of fixed size, which goes to the one temporary file when it is full. So memory is
 //!    bounded whatever the keys, and what fits into the buffers needs no file.
 //! 3. A bucket that is too large to be sorted in memory is distributed again by the next byte. When the keys have
@@ -15,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::files::failed;
-use crate::Result;
+use crate::{Error, Result};
 
 pub(super) const BUCKETS: usize = 256;
 
@@ -25,8 +27,26 @@ const FIRST_SHIFT: u32 = 56;
 /// A buffer of fewer bytes would be a file of crumbs.
 const MIN_BUFFER_BYTES: usize = 4 << 10;
 
+/// How records are kept in buckets of the first level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Coding {
+    /// As they are.
+    #[default]
+    Plain,
+    /// Keys alone.
+    Keys,
+    /// Keys, each with a number of 8 bytes, which had better ascend.
+    Numbered,
+}
+
+/// The bytes of a key that its bucket does not tell.
+const KEY_BYTES: usize = 7;
+
 /// Takes records in any order.
 pub(super) struct Distributor {
+    coding: Coding,
+    /// The latest number of each bucket.
+    latest: Vec<u64>,
     shift: u32,
     buffers: Vec<Vec<u8>>,
     buffer_bytes: usize,
@@ -48,6 +68,7 @@ pub(super) struct Bucket {
 /// Records in buckets.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Distributed {
+    coding: Coding,
     shift: u32,
     path: PathBuf,
     pub(super) buckets: Vec<Bucket>,
@@ -58,12 +79,14 @@ pub(super) struct Distributed {
 
 impl Distributor {
     /// Spills to the file at a path, which does not exist yet, when buffers of `memory_bytes` are full.
-    pub(super) fn new(path: &Path, memory_bytes: usize) -> Self {
-        Self::at(path, memory_bytes, FIRST_SHIFT)
+    pub(super) fn new(path: &Path, coding: Coding, memory_bytes: usize) -> Self {
+        Self::at(path, coding, memory_bytes, FIRST_SHIFT)
     }
 
-    fn at(path: &Path, memory_bytes: usize, shift: u32) -> Self {
+    fn at(path: &Path, coding: Coding, memory_bytes: usize, shift: u32) -> Self {
         Self {
+            coding,
+            latest: vec![0; BUCKETS],
             shift,
             buffers: vec![Vec::new(); BUCKETS],
             buffer_bytes: (memory_bytes / BUCKETS).max(MIN_BUFFER_BYTES),
@@ -75,25 +98,61 @@ impl Distributor {
     }
 
     /// Takes a record: a key and what follows it.
-    #[inline]
     pub(super) fn push(&mut self, key: u64, rest: &[&[u8]]) -> Result<()> {
+        debug_assert_eq!(self.coding, Coding::Plain);
         let bucket = (key >> self.shift & 0xff) as usize;
         let length = 8 + rest.iter().map(|part| part.len()).sum::<usize>();
+        let buffer = self.room(bucket, length)?;
+        buffer.extend_from_slice(&key.to_le_bytes());
+        for part in rest {
+            buffer.extend_from_slice(part);
+        }
+        Ok(())
+    }
+
+    /// Takes a bare key.
+    #[inline]
+    pub(super) fn push_key(&mut self, key: u64) -> Result<()> {
+        debug_assert_eq!(self.coding, Coding::Keys);
+        let bucket = (key >> FIRST_SHIFT) as usize;
+        self.room(bucket, KEY_BYTES)?.extend_from_slice(&key.to_le_bytes()[..KEY_BYTES]);
+        Ok(())
+    }
+
+    /// Takes a key and a number.
+    #[inline]
+    pub(super) fn push_numbered(&mut self, key: u64, number: u64) -> Result<()> {
+        debug_assert_eq!(self.coding, Coding::Numbered);
+        let bucket = (key >> FIRST_SHIFT) as usize;
+        let mut distance = number.wrapping_sub(std::mem::replace(&mut self.latest[bucket], number));
+        // A key, and seven bits of the distance in each further byte, the lowest first.
+        let mut record = [0; KEY_BYTES + 10];
+        record[..8].copy_from_slice(&key.to_le_bytes());
+        let mut length = KEY_BYTES;
+        while distance >= 0x80 {
+            record[length] = distance.to_le_bytes()[0] | 0x80;
+            distance >>= 7;
+            length += 1;
+        }
+        record[length] = distance.to_le_bytes()[0];
+        self.room(bucket, length + 1)?.extend_from_slice(&record[..=length]);
+        Ok(())
+    }
+
+    /// The buffer of a bucket, which has room for one more record of a length, and counts it.
+    #[inline]
+    fn room(&mut self, bucket: usize, length: usize) -> Result<&mut Vec<u8>> {
         let held = self.buffers[bucket].len();
         if held + length > self.buffer_bytes && held > 0 {
             self.spill(bucket)?;
         }
+        self.buckets[bucket].records += 1;
         let buffer = &mut self.buffers[bucket];
         if buffer.capacity() == 0 {
             // In one piece; the system gives the memory when it is used.
             buffer.reserve_exact(self.buffer_bytes.max(length));
         }
-        buffer.extend_from_slice(&key.to_le_bytes());
-        for part in rest {
-            buffer.extend_from_slice(part);
-        }
-        self.buckets[bucket].records += 1;
-        Ok(())
+        Ok(buffer)
     }
 
     fn spill(&mut self, bucket: usize) -> Result<()> {
@@ -128,7 +187,8 @@ impl Distributor {
         for (bucket, buffer) in self.buckets.iter_mut().zip(&self.buffers) {
             bucket.bytes += buffer.len() as u64;
         }
-        Ok(Distributed { shift: self.shift, path: self.path, buckets: self.buckets, buffers: self.buffers })
+        let Self { coding, shift, path, buckets, buffers, .. } = self;
+        Ok(Distributed { coding, shift, path, buckets, buffers })
     }
 }
 
@@ -143,15 +203,64 @@ pub(super) trait Portions {
 }
 
 impl Distributed {
-    /// Removes the temporary file.
-    pub(super) fn remove(&self) -> Result<()> {
+    /// Removes the temporary file, and gives the buffers back.
+    pub(super) fn remove(&mut self) -> Result<()> {
+        self.buffers = Vec::new();
         match fs::remove_file(&self.path) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", &self.path, e)),
             _ => Ok(()),
         }
     }
 
+    /// Visits the records of a bucket in the order in which they were pushed, many at a time.
     fn visit(&self, bucket: usize, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let key_byte = u64::try_from(bucket).expect("a bucket is a byte") << FIRST_SHIFT;
+        let (mut latest, mut records) = (0u64, Vec::new());
+        self.visit_bytes(bucket, |bytes| {
+            records.clear();
+            let key = |bytes: &[u8]| {
+                let mut key = [0; 8];
+                key[..KEY_BYTES].copy_from_slice(&bytes[..KEY_BYTES]);
+                (u64::from_le_bytes(key) | key_byte).to_le_bytes()
+            };
+            match self.coding {
+                Coding::Plain => return visit(bytes),
+                Coding::Keys => {
+                    let cut = || bad(&self.path);
+                    let keys = bytes.chunks_exact(KEY_BYTES);
+                    if !keys.remainder().is_empty() {
+                        return Err(cut());
+                    }
+                    keys.for_each(|bytes| records.extend_from_slice(&key(bytes)));
+                }
+                Coding::Numbered => {
+                    let mut rest = bytes;
+                    while rest.len() > KEY_BYTES {
+                        records.extend_from_slice(&key(rest));
+                        rest = &rest[KEY_BYTES..];
+                        let (mut distance, mut shift) = (0u64, 0);
+                        loop {
+                            let (&byte, more) = rest.split_first().ok_or_else(|| bad(&self.path))?;
+                            rest = more;
+                            distance |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+                            shift += 7;
+                            if byte < 0x80 {
+                                break;
+                            }
+                        }
+                        latest = latest.wrapping_add(distance);
+                        records.extend_from_slice(&latest.to_le_bytes());
+                    }
+                    if !rest.is_empty() {
+                        return Err(bad(&self.path));
+                    }
+                }
+            }
+            visit(&records)
+        })
+    }
+
+    fn visit_bytes(&self, bucket: usize, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let extents = &self.buckets[bucket].extents;
         if !extents.is_empty() {
             let unreadable = |e| failed("read", &self.path, e);
@@ -167,9 +276,19 @@ impl Distributed {
         self.buffers.get(bucket).filter(|buffer| !buffer.is_empty()).map_or(Ok(()), |buffer| visit(buffer))
     }
 
+    /// The bytes of the records of a bucket.
     fn bucket_bytes(&self, bucket: usize) -> u64 {
-        self.buckets[bucket].bytes
+        let Bucket { records, bytes, .. } = self.buckets[bucket];
+        match self.coding {
+            Coding::Plain => bytes,
+            Coding::Keys => records * 8,
+            Coding::Numbered => records * 16,
+        }
     }
+}
+
+fn bad(path: &Path) -> Error {
+    Error::Load { reason: format!("the temporary file {} was changed: load again", path.display()) }
 }
 
 /// Hands the records of buckets of several distributions on in the order of their keys, in portions of about
@@ -207,7 +326,7 @@ pub(super) fn drain(
             continue;
         }
         let deeper = scratch.with_extension(format!("{}", shift - 8));
-        let mut distributor = Distributor::at(&deeper, memory_bytes / 4, shift - 8);
+        let mut distributor = Distributor::at(&deeper, Coding::Plain, memory_bytes / 4, shift - 8);
         for part in parts {
             part.visit(bucket, |mut records| {
                 while !records.is_empty() {
@@ -221,7 +340,7 @@ pub(super) fn drain(
         }
         let distributed = [distributor.finish(false)?];
         drain(&distributed, 0..BUCKETS, memory_bytes / 4 * 3, &deeper, portions)?;
-        let [distributed] = distributed;
+        let [mut distributed] = distributed;
         distributed.remove()?;
     }
     Ok(())
@@ -237,51 +356,70 @@ mod tests {
         portion: Vec<(u64, u64)>,
         all: Vec<(u64, u64)>,
         largest: usize,
+        /// Whether there is nothing after the keys.
+        is_bare: bool,
     }
 
     impl Portions for Collected {
         fn length(&self, _: &[u8]) -> usize {
-            16
+            if self.is_bare { 8 } else { 16 }
         }
 
         fn add(&mut self, records: &[u8]) {
             let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
-            self.portion.extend(records.chunks(16).map(|record| (number(&record[..8]), number(&record[8..]))));
+            let rest = |record: &[u8]| if self.is_bare { 0 } else { number(&record[8..]) };
+            let records = records.chunks(self.length(&[]));
+            self.portion.extend(records.map(|record| (number(&record[..8]), rest(record))));
         }
 
         fn hand_on(&mut self) -> Result<()> {
-            self.largest = self.largest.max(self.portion.len() * 16);
+            self.largest = self.largest.max(self.portion.len() * self.length(&[]));
             self.portion.sort_unstable();
             self.all.append(&mut self.portion);
             Ok(())
         }
     }
 
+    fn number(n: u64) -> u64 {
+        if n < 100 { n } else { (n / 3 * 1_000_000_007) + n % 3 }
+    }
+
     /// Distributes by two threads' worth of distributors and drains in two ranges, as a load does.
-    fn check(keys: &[u64], memory: usize, is_kept: bool) {
+    fn check(keys: &[u64], memory: usize, is_kept: bool, coding: Coding) {
         let dir = tempfile::tempdir().unwrap();
-        let mut two = ["a", "b"].map(|name| Distributor::new(&dir.path().join(name), memory));
-        for (n, &key) in keys.iter().enumerate() {
-            two[usize::from(n >= keys.len() / 2)].push(key, &[&(n as u64).to_le_bytes()]).unwrap();
+        let mut two = ["a", "b"].map(|name| Distributor::new(&dir.path().join(name), coding, memory));
+        for (&key, n) in keys.iter().zip(0u64..) {
+            let to = &mut two[usize::from(n >= keys.len() as u64 / 2)];
+            match coding {
+                Coding::Plain => to.push(key, &[&n.to_le_bytes()]).unwrap(),
+                Coding::Keys => to.push_key(key).unwrap(),
+                // Now near, now far apart.
+                Coding::Numbered => to.push_numbered(key, number(n)).unwrap(),
+            }
         }
         let parts = two.map(|distributor| distributor.finish(is_kept).unwrap());
         assert_eq!(
             parts.iter().flat_map(|part| &part.buckets).map(|bucket| bucket.records).sum::<u64>(),
             keys.len() as u64
         );
-        let parts = parts.map(|part| {
+        let mut parts = parts.map(|part| {
             // Another process knows what was written down.
             if is_kept { serde_json::from_str(&serde_json::to_string(&part).unwrap()).unwrap() } else { part }
         });
-        let mut collected = Collected::default();
+        let mut collected = Collected { is_bare: coding == Coding::Keys, ..Collected::default() };
         for buckets in [0..100, 100..BUCKETS] {
             drain(&parts, buckets, memory, &dir.path().join("deeper"), &mut collected).unwrap();
         }
-        let mut expected: Vec<_> = keys.iter().zip(0u64..).map(|(&key, n)| (key, n)).collect();
+        let numbers = |n| match coding {
+            Coding::Plain => n,
+            Coding::Keys => 0,
+            Coding::Numbered => number(n),
+        };
+        let mut expected: Vec<_> = keys.iter().zip(0u64..).map(|(&key, n)| (key, numbers(n))).collect();
         expected.sort_unstable();
         assert_eq!(collected.all, expected);
         assert!(collected.largest <= memory.max(MIN_BUFFER_BYTES), "{} of {memory}", collected.largest);
-        for part in &parts {
+        for part in &mut parts {
             part.remove().unwrap();
         }
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "temporary files are left");
@@ -298,7 +436,9 @@ mod tests {
         for memory in [4 << 10, 64 << 10, 8 << 20] {
             for is_kept in [false, true] {
                 for keys in [&uniform[..], &dead, &equal, &mixed, &edges, &[]] {
-                    check(keys, memory, is_kept);
+                    for coding in [Coding::Plain, Coding::Keys, Coding::Numbered] {
+                        check(keys, memory, is_kept, coding);
+                    }
                 }
             }
         }

@@ -165,7 +165,7 @@ impl BulkLoader {
         let input = if folder.state.read.is_some() {
             Input::Read
         } else if let Some(first) = options.first_row.filter(|_| generations.is_empty_below()) {
-            let pairs = distribute::Distributor::new(&folder.temp().join("pairs"), options.memory_bytes / 2);
+            let pairs = build::pairs(folder.temp(), !target.has_times(), options.memory_bytes);
             Input::Rows(RowWriter::new(&target, first, folder.state.time, pairs, folder.is_resumable()))
         } else {
             Input::Runs(RunWriter::new(folder.temp(), 8, options.memory_bytes / 2))

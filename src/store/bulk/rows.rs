@@ -10,8 +10,7 @@ use super::Target;
 use super::build::{DocumentFiles, DocumentsStep};
 use super::distribute::{Distributed, Distributor};
 use super::files::PageFile;
-use crate::format::keys::DocumentValue;
-use crate::format::pages::DocumentPageBuilder;
+use crate::format::pages::{NUMBERED_DOCUMENTS, encode_numbered};
 use crate::{Fingerprint, Result};
 
 /// Batches on their way to each thread.
@@ -67,26 +66,25 @@ fn join<T>(thread: JoinHandle<T>) -> T {
 fn write(target: &Target, batches: &Receiver<Batch>, time: u64) -> Result<Vec<PageFile>> {
     let folder = target.folder();
     let mut files = DocumentFiles::new(&folder, target.form(), false);
-    let mut page = DocumentPageBuilder::default();
-    let (mut documents, mut bytes) = (0, Vec::new());
-    let mut end = |page: &mut DocumentPageBuilder, documents: &mut u64| {
-        let key = page.key().to_owned();
+    let (mut next, mut sketches, mut bytes): (_, Vec<[u8; 8]>, _) = (None, Vec::new(), Vec::new());
+    let mut put = |first: &mut u64, sketches: &[[u8; 8]]| {
         bytes.clear();
-        page.finish(&mut bytes);
-        files.put(&key, &bytes, std::mem::take(documents))
+        let key = encode_numbered(*first, sketches, time, &mut bytes);
+        *first += sketches.len() as u64;
+        files.put(&key, &bytes, sketches.len() as u64)
     };
     for batch in batches {
-        for (id, fingerprint) in (batch.0..).zip(&batch.1) {
-            let value = DocumentValue { sketch: &fingerprint.to_be_bytes(), stored_at_millis: time, payload: &[] };
-            page.push(&id.to_be_bytes(), &value);
-            documents += 1;
-            if page.is_full() {
-                end(&mut page, &mut documents)?;
-            }
+        let first = next.get_or_insert(batch.0);
+        sketches.extend(batch.1.iter().map(|fingerprint| fingerprint.to_be_bytes()));
+        let pages = sketches.chunks_exact(NUMBERED_DOCUMENTS);
+        let left = pages.remainder().len();
+        for page in pages {
+            put(first, page)?;
         }
+        sketches.drain(..sketches.len() - left);
     }
-    if !page.is_empty() {
-        end(&mut page, &mut documents)?;
+    if let Some(first) = next.as_mut().filter(|_| !sketches.is_empty()) {
+        put(first, &sketches)?;
     }
     files.finish()
 }
@@ -98,10 +96,12 @@ fn distribute(
     is_resumable: bool,
 ) -> Result<Distributed> {
     let time = time.map(u64::to_le_bytes);
-    let time = time.as_ref().map_or(&[][..], |time| &time[..]);
     for batch in batches {
         for (id, fingerprint) in (batch.0..).zip(&batch.1) {
-            pairs.push(fingerprint.bits(), &[&id.to_le_bytes(), time])?;
+            match &time {
+                None => pairs.push_numbered(fingerprint.bits(), id)?,
+                Some(time) => pairs.push(fingerprint.bits(), &[&id.to_le_bytes(), time])?,
+            }
         }
     }
     pairs.finish(is_resumable)
