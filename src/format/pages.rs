@@ -627,6 +627,26 @@ mod tests {
     }
 
     #[test]
+    fn the_worked_example_of_the_specification() {
+        let spec = include_str!("../../docs/format.md");
+        let row = |name: &str| {
+            let line = spec.lines().find(|line| line.starts_with(&format!("| {name} |"))).unwrap();
+            let hex = line.split('|').nth(2).unwrap().trim().trim_matches('`').replace(' ', "");
+            (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect::<Vec<u8>>()
+        };
+        let first = 0x0123_4567_89ab_cdef;
+        let values =
+            [first, first, 0x0123_4567_89ac_0000, 0x0123_4567_89c0_ffee, 0x0123_4567_8a00_0001, 0x0123_4567_8b00_0000];
+        let mut bytes = vec![];
+        page::encode(&values, &mut bytes);
+        assert_eq!(bytes, row("page of a table"));
+        let mut bytes = vec![];
+        packed::encode(&[1007, 1000, 1002, 1019, 1001], &mut bytes);
+        assert_eq!(bytes, row("packed numbers"));
+        assert_eq!(crate::format::keys::TOMBSTONE, row("tombstone"));
+    }
+
+    #[test]
     fn the_longest_ids_and_pages() {
         let long = |n: u8| [vec![b'u'; 1023], vec![n]].concat();
         let rows: Vec<Row> = (0..15).map(|n| (long(n), 1, 2, vec![])).collect();

@@ -19,6 +19,9 @@ use crate::format::keys;
 use crate::format::pages::DocumentPage;
 use crate::{Fingerprint, Result};
 
+/// What writing the sealed documents anew may sort in memory.
+const RESEAL_MEMORY_BYTES: usize = 256 << 20;
+
 /// Removes what has expired, and returns how many documents that were.
 pub(super) fn expire(
     store: &Arc<Shared<Fingerprint>>,
@@ -85,7 +88,7 @@ pub(super) fn expire(
     drop((view, reporter));
     if sealed > 0 {
         // Pages do not change: the others are written anew.
-        bulk::reseal(store, &LoadOptions::new(), progress)?;
+        bulk::reseal(store, &LoadOptions::new().memory_bytes(RESEAL_MEMORY_BYTES), progress)?;
     }
     Ok(removed + sealed)
 }

@@ -39,7 +39,7 @@ const FILES: u64 = 8;
 const PAGES_UNDER_WAY: usize = 256;
 
 /// The part of the memory in which portions are sorted; the rest buffers what is distributed.
-const SORTED: usize = 4;
+pub(super) const SORTED: usize = 4;
 
 /// Makes the distributor of sketches with their documents. `is_numbered` says that a document is its number.
 pub(super) fn pairs(temp: &Path, is_numbered: bool, memory_bytes: usize) -> Distributor {

@@ -168,7 +168,7 @@ impl BulkLoader {
             let pairs = build::pairs(folder.temp(), !target.has_times(), options.memory_bytes);
             Input::Rows(RowWriter::new(&target, first, folder.state.time, pairs, folder.is_resumable()))
         } else {
-            Input::Runs(RunWriter::new(folder.temp(), 8, options.memory_bytes / 2))
+            Input::Runs(RunWriter::new(folder.temp(), 8, options.memory_bytes / build::SORTED))
         };
         let (options, began) = (options.clone(), std::time::Instant::now());
         Self { input, folder, target, _changing: changing, options, began }

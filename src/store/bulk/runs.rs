@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,8 @@ use super::files::failed;
 use crate::Result;
 use crate::format::keys::DocumentValue;
 
+/// So many runs are merged into one, so that few files are open at once, whatever the documents and the memory.
+const FAN_IN: usize = 32;
 /// How much of each run is read at once.
 const READ_BYTES: usize = 256 << 10;
 /// What a document takes in memory beside its bytes.
@@ -25,7 +27,9 @@ pub(crate) struct RunWriter {
     memory_bytes: usize,
     bytes: Vec<u8>,
     places: Vec<Place>,
-    files: Vec<PathBuf>,
+    /// The files of runs by how often they were merged; those that were merged more often are older.
+    levels: Vec<Vec<PathBuf>>,
+    written: usize,
     documents: u64,
     /// Whether all ids have eight bytes.
     is_numbered: bool,
@@ -42,7 +46,8 @@ impl RunWriter {
             memory_bytes,
             bytes: Vec::new(),
             places: Vec::new(),
-            files: Vec::new(),
+            levels: Vec::new(),
+            written: 0,
             documents: 0,
             is_numbered: true,
         }
@@ -82,7 +87,7 @@ impl RunWriter {
 
     /// The documents in the order of their ids; of those with one id the last one pushed.
     pub(crate) fn finish(mut self) -> Result<Runs> {
-        if self.files.is_empty() {
+        if self.levels.is_empty() {
             self.sort();
             return Ok(Runs {
                 sketch_bytes: self.sketch_bytes,
@@ -98,7 +103,7 @@ impl RunWriter {
         if !self.places.is_empty() {
             self.spill()?;
         }
-        Ok(self.files)
+        Ok(self.levels.into_iter().rev().flatten().collect())
     }
 
     /// Sorts, and keeps the last of each id.
@@ -120,18 +125,59 @@ impl RunWriter {
 
     fn spill(&mut self) -> Result<()> {
         self.sort();
-        let path = self.directory.join(format!("run{:06}", self.files.len()));
-        let failed = |e| failed("write", &path, e);
-        let mut file = BufWriter::with_capacity(1 << 20, File::create(&path).map_err(failed)?);
+        let mut run = self.begin()?;
         for &(_, at) in &self.places {
-            file.write_all(&self.bytes[at..at + length_at(&self.bytes, self.sketch_bytes, at)]).map_err(failed)?;
+            run.put(&self.bytes[at..at + length_at(&self.bytes, self.sketch_bytes, at)])?;
         }
-        let file = file.into_inner().map_err(|e| failed(e.into_error()))?;
-        file.sync_data().map_err(failed)?;
-        self.files.push(path);
         self.bytes.clear();
         self.places.clear();
+        let mut file = run.finish()?;
+        for level in 0.. {
+            if self.levels.len() == level {
+                self.levels.push(Vec::new());
+            }
+            self.levels[level].push(file);
+            if self.levels[level].len() < FAN_IN {
+                break;
+            }
+            let merged = std::mem::take(&mut self.levels[level]);
+            let mut run = self.begin()?;
+            let mut runs = Runs::open(&merged, self.sketch_bytes)?;
+            while let Some(record) = runs.next_record()? {
+                run.put(record)?;
+            }
+            for path in &merged {
+                fs::remove_file(path).map_err(|e| failed("remove", path, e))?;
+            }
+            file = run.finish()?;
+        }
         Ok(())
+    }
+
+    fn begin(&mut self) -> Result<RunFile> {
+        self.written += 1;
+        let path = self.directory.join(format!("run{:06}", self.written));
+        let file = File::create(&path).map_err(|e| failed("create", &path, e))?;
+        Ok(RunFile { file: BufWriter::with_capacity(1 << 20, file), path })
+    }
+}
+
+/// The file of a run being written.
+struct RunFile {
+    file: BufWriter<File>,
+    path: PathBuf,
+}
+
+impl RunFile {
+    fn put(&mut self, record: &[u8]) -> Result<()> {
+        self.file.write_all(record).map_err(|e| failed("write", &self.path, e))
+    }
+
+    /// Forces the file to the medium, where another process may go on with it.
+    fn finish(self) -> Result<PathBuf> {
+        let failed = |e| failed("write", &self.path, e);
+        self.file.into_inner().map_err(|e| failed(e.into_error()))?.sync_data().map_err(failed)?;
+        Ok(self.path)
     }
 }
 
@@ -154,8 +200,17 @@ pub(crate) struct Runs {
 }
 
 enum From {
-    Memory { bytes: Vec<u8>, places: Vec<Place>, at: usize },
-    Files { runs: Vec<Run>, heap: BinaryHeap<Reverse<(Vec<u8>, usize)>> },
+    Memory {
+        bytes: Vec<u8>,
+        places: Vec<Place>,
+        at: usize,
+    },
+    Files {
+        runs: Vec<Run>,
+        heap: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
+        /// The runs whose records are behind.
+        passed: Vec<usize>,
+    },
 }
 
 struct Run {
@@ -178,35 +233,41 @@ impl Runs {
             }
             runs.push(run);
         }
-        Ok(Self { sketch_bytes, from: From::Files { runs, heap } })
+        Ok(Self { sketch_bytes, from: From::Files { runs, heap, passed: Vec::new() } })
     }
 
     /// Puts the next document into `entry`, or returns `false` at the end.
     pub(in crate::store) fn next(&mut self, entry: &mut Entry) -> Result<bool> {
         let sketch_bytes = self.sketch_bytes;
+        let Some(record) = self.next_record()? else { return Ok(false) };
+        set(entry, record, sketch_bytes);
+        Ok(true)
+    }
+
+    /// Returns the next document as it is in a run.
+    fn next_record(&mut self) -> Result<Option<&[u8]>> {
+        let sketch_bytes = self.sketch_bytes;
         match &mut self.from {
             From::Memory { bytes, places, at } => {
-                let Some(&(_, start)) = places.get(*at) else { return Ok(false) };
+                let Some(&(_, start)) = places.get(*at) else { return Ok(None) };
                 *at += 1;
-                set(entry, &bytes[start..], sketch_bytes);
-                Ok(true)
+                Ok(Some(&bytes[start..start + length_at(bytes, sketch_bytes, start)]))
             }
-            From::Files { runs, heap } => {
-                let Some(Reverse((id, mut latest))) = heap.pop() else { return Ok(false) };
-                // The same id in later runs was pushed later. The heap yields them in the order of the runs.
-                let mut passed = vec![latest];
-                while let Some(Reverse((_, run))) = heap.peek().filter(|other| other.0.0 == id) {
-                    latest = *run;
-                    passed.push(latest);
-                    heap.pop();
-                }
-                set(entry, &runs[latest].record, sketch_bytes);
-                for i in passed {
+            From::Files { runs, heap, passed } => {
+                // What was returned was read until now.
+                for i in passed.drain(..) {
                     if runs[i].next(sketch_bytes)? {
                         heap.push(Reverse((runs[i].id(sketch_bytes).to_owned(), i)));
                     }
                 }
-                Ok(true)
+                let Some(Reverse((id, first))) = heap.pop() else { return Ok(None) };
+                passed.push(first);
+                // The same id in later runs was pushed later. The heap yields them in the order of the runs.
+                while let Some(Reverse((_, run))) = heap.peek().filter(|other| other.0.0 == id) {
+                    passed.push(*run);
+                    heap.pop();
+                }
+                Ok(passed.last().map(|&latest| &runs[latest].record[..]))
             }
         }
     }

@@ -221,11 +221,11 @@ impl Background {
             return;
         }
         let view = store.view();
-        // What cannot be counted now is counted later.
+        // What a seal that was stopped has set aside is sealed in any case. What cannot be counted now is counted later.
         let Ok(live) = store.engine.approximate_keys(&view.live.documents) else { return };
         let sealed = view.generations.sealed.map_or(0, |sealed| sealed.documents);
         #[expect(clippy::cast_precision_loss, reason = "a share needs no more")]
-        let is_due = live >= FEWEST_LIVE && live as f64 >= share * sealed as f64;
+        let is_due = view.frozen.is_some() || live >= FEWEST_LIVE && live as f64 >= share * sealed as f64;
         if !is_due {
             return;
         }

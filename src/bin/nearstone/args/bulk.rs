@@ -158,8 +158,8 @@ impl From<Encoding> for FingerprintEncoding {
 
 /// Move what was stored singly into sealed pages.
 ///
-/// They take less disk and answer faster. A store does it by itself while a process has it open, once there are a
-/// million live documents and a quarter as many as there are sealed ones.
+/// They take less disk and answer faster. `add` and `dedup` do it at their end, once there are a million live documents and
+/// a quarter as many as there are sealed ones; a store does it by itself while a process has it open.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Seal {
     /// The store

@@ -84,7 +84,8 @@ impl Input {
 impl Analysis {
     /// The options for a store that is created or continued.
     pub(crate) fn options(&self) -> Options {
-        let options = Options::new();
+        // The program seals at its end, if at all.
+        let options = Options::new().auto_seal(None);
         match self.shingle {
             Some(tokens) => options.analyser(Analyser::new(tokens)),
             None => options,

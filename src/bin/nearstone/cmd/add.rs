@@ -2,6 +2,7 @@
 
 use nearstone::{Options, Simhash, SimhashStore};
 
+use super::seal::seal_if_due;
 use crate::args::Add;
 use crate::failure::Outcome;
 use crate::pipeline::{self, Event};
@@ -10,7 +11,7 @@ use crate::prose::say;
 
 pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
     let inputs = args.input.open()?;
-    let store = SimhashStore::open(&args.store, &Options::new())?;
+    let store = SimhashStore::open(&args.store, &Options::new().auto_seal(None))?;
     let analyser = store.analyser().ok_or_else(|| nearstone::Error::NoAnalyser { path: args.store.clone() })?;
     let simhash = Simhash::new(analyser.clone());
     let progress = Progress::new(&inputs, args.input.quiet);
@@ -46,5 +47,6 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
             thousands(bad)
         );
     }
+    seal_if_due(&store, args.input.quiet)?;
     Ok(Outcome::Done)
 }

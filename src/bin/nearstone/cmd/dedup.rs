@@ -10,6 +10,7 @@ use anyhow::Context;
 use nearstone::{Simhash, SimhashStore, TableDesign};
 use tempfile::TempDir;
 
+use super::seal::seal_if_due;
 use crate::args::Dedup;
 use crate::failure::{Outcome, Usage, is_broken_pipe};
 use crate::interrupt::Interrupted;
@@ -83,6 +84,9 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
         summary::print(&counts, &store, begun)?;
     }
     groups.print(args.show_groups);
+    if temporary.is_none() {
+        seal_if_due(&store, args.input.quiet)?;
+    }
     drop(store);
     if let Some(temporary) = temporary {
         temporary.close().context("cannot remove the temporary store")?;

@@ -8,7 +8,7 @@ use crate::output::asked_id;
 use crate::prose::say;
 
 pub(crate) fn run(args: &Delete) -> anyhow::Result<Outcome> {
-    let store = SimhashStore::open(&args.store, &Options::new().sketches_only())?;
+    let store = SimhashStore::open(&args.store, &Options::new().sketches_only().auto_seal(None))?;
     let mut outcome = Outcome::Done;
     for id in &args.ids {
         if store.delete(asked_id(id, args.row)?)?.is_none() {

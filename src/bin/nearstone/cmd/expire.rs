@@ -8,7 +8,7 @@ use crate::progress::{Steps, thousands};
 use crate::prose::say;
 
 pub(crate) fn run(args: &Expire) -> anyhow::Result<Outcome> {
-    let store = SimhashStore::open(&args.store, &Options::new().sketches_only())?;
+    let store = SimhashStore::open(&args.store, &Options::new().sketches_only().auto_seal(None))?;
     if store.retention().is_none() {
         let why = "documents of this store never expire: create one with --retention for those that should";
         return Err(Usage(why.to_owned()).into());

@@ -21,10 +21,8 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Outcome> {
         return load_pages(args, folder);
     }
     let kind = Kind::of(args)?;
-    let mut options = Options::new();
-    if kind == Kind::Texts {
-        // The analyser must be there before anything is read.
-    } else {
+    let mut options = Options::new().auto_seal(None);
+    if kind != Kind::Texts {
         options = options.sketches_only();
     }
     if args.resume {
@@ -210,7 +208,7 @@ fn read_fingerprints(args: &Load, are_rows: bool, loader: &mut BulkLoader) -> an
 }
 
 fn load_pages(args: &Load, folder: &Path) -> anyhow::Result<Outcome> {
-    let store = SimhashStore::open(&args.store, &Options::new().sketches_only())?;
+    let store = SimhashStore::open(&args.store, &Options::new().sketches_only().auto_seal(None))?;
     let steps = Steps::new(args.work.quiet);
     let report = store.load_pages(folder, &args.work.options(), |progress| steps.show(progress));
     steps.finish();

@@ -1,6 +1,6 @@
 //! `nearstone merge`
 
-use nearstone::{Options, SimhashStore};
+use nearstone::{LoadReport, Options, SimhashStore};
 
 use super::load::summary;
 use crate::args::Merge;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Merge) -> anyhow::Result<Outcome> {
             return Err(differs("the retention", retention(first), retention(other)).into());
         }
     }
-    let mut options = Options::new();
+    let mut options = Options::new().auto_seal(None);
     options = match first.analyser() {
         Some(analyser) => options.analyser(analyser.clone()),
         None => options.sketches_only(),
@@ -41,8 +41,24 @@ pub(crate) fn run(args: &Merge) -> anyhow::Result<Outcome> {
         options = options.retention(retention);
     }
     let merged = SimhashStore::create(&args.out, first.design(), &options)?;
+    let report = match merge(args, &stores, &merged) {
+        Ok(report) => report,
+        Err(e) => {
+            // It was made by this run, and has nothing in it.
+            drop(merged);
+            let _ = std::fs::remove_dir_all(&args.out);
+            return Err(e);
+        }
+    };
+    if !args.work.quiet {
+        say!("{}", summary(&report, 0));
+    }
+    Ok(Outcome::Done)
+}
+
+fn merge(args: &Merge, stores: &[SimhashStore], merged: &SimhashStore) -> anyhow::Result<LoadReport> {
     let mut loader = merged.bulk_loader(&args.work.options())?;
-    for store in &stores {
+    for store in stores {
         for document in store.iter()? {
             interrupt::check()?;
             loader.push_document(&document?)?;
@@ -51,9 +67,5 @@ pub(crate) fn run(args: &Merge) -> anyhow::Result<Outcome> {
     let steps = Steps::new(args.work.quiet);
     let report = loader.commit(|progress| steps.show(progress));
     steps.finish();
-    let report = report?;
-    if !args.work.quiet {
-        say!("{}", summary(&report, 0));
-    }
-    Ok(Outcome::Done)
+    Ok(report?)
 }

@@ -1,6 +1,6 @@
 //! `nearstone seal` and `nearstone compact`
 
-use nearstone::{Options, SimhashStore};
+use nearstone::{LoadOptions, Options, SimhashStore};
 
 use super::load::summary;
 use crate::args::{Compact, Seal};
@@ -9,7 +9,7 @@ use crate::progress::Steps;
 use crate::prose::say;
 
 pub(crate) fn run(args: &Seal) -> anyhow::Result<Outcome> {
-    let store = SimhashStore::open(&args.store, &Options::new().sketches_only())?;
+    let store = SimhashStore::open(&args.store, &Options::new().sketches_only().auto_seal(None))?;
     let steps = Steps::new(args.work.quiet);
     let report = store.seal(&args.work.options(), |progress| steps.show(progress));
     steps.finish();
@@ -24,7 +24,27 @@ pub(crate) fn run(args: &Seal) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// Fewer live documents are not worth a new generation.
+const FEWEST_LIVE: u64 = 1_000_000;
+
+/// Seals at the end of a run that has added documents, once a million are live and a quarter as many as are sealed.
+pub(super) fn seal_if_due(store: &SimhashStore, quiet: bool) -> anyhow::Result<()> {
+    let stats = store.stats()?;
+    let live = stats.approximate_documents.saturating_sub(stats.sealed_documents);
+    if live < FEWEST_LIVE || live < stats.sealed_documents / 4 {
+        return Ok(());
+    }
+    let steps = Steps::new(quiet);
+    let report = store.seal(&LoadOptions::new(), |progress| steps.show(progress));
+    steps.finish();
+    let report = report?;
+    if !quiet {
+        say!("{}", summary(&report, 0));
+    }
+    Ok(())
+}
+
 pub(crate) fn compact(args: &Compact) -> anyhow::Result<Outcome> {
-    SimhashStore::open(&args.store, &Options::new().sketches_only())?.compact()?;
+    SimhashStore::open(&args.store, &Options::new().sketches_only().auto_seal(None))?.compact()?;
     Ok(Outcome::Done)
 }
