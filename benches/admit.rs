@@ -30,7 +30,7 @@ fn value(n: u64) -> u64 {
 }
 
 fn options() -> Options {
-    Options::new().cache_bytes(512 << 20)
+    Options::new().auto_seal(None).cache_bytes(512 << 20)
 }
 
 /// What is measured.

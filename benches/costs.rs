@@ -41,7 +41,7 @@ struct Asked {
 fn fill(name: &str, documents: u64) -> Filled {
     let design = TableDesign::named(name, 3).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let options = Options::new().cache_bytes(2 << 30);
+    let options = Options::new().auto_seal(None).cache_bytes(2 << 30);
     let store = SimhashStore::create(dir.path().join("store"), &design, &options).unwrap();
     let begun = Instant::now();
     for n in 0..documents {
@@ -139,7 +139,7 @@ fn blocks_from_disk(stores: &[(Filled, Asked)], documents: u64) {
         file.sync_all().unwrap();
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
     }
-    let store = SimhashStore::open_read_only(&path, &Options::new().cache_bytes(0)).unwrap();
+    let store = SimhashStore::open_read_only(&path, &Options::new().auto_seal(None).cache_bytes(0)).unwrap();
     let queries = 100;
     let begun = Instant::now();
     for n in 0..queries {

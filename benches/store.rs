@@ -41,7 +41,7 @@ fn queries(c: &mut Criterion) {
     for (name, blocks) in [("4 tables", 4), ("10 tables", 5)] {
         let dir = tempfile::tempdir().unwrap();
         let design = TableDesign::choose(blocks, 3).unwrap();
-        let options = Options::new().cache_bytes(1 << 30);
+        let options = Options::new().auto_seal(None).cache_bytes(1 << 30);
         let store = SimhashStore::create(dir.path().join("store"), &design, &options).unwrap();
         for (n, &value) in values.iter().enumerate() {
             store.insert((n as u64).to_be_bytes(), &Fingerprint::new(value)).unwrap();

@@ -37,8 +37,9 @@
 //! | keep documents and find near ones | [`SimhashStore`], which is [`Store`]`<`[`Fingerprint`]`>`, with [`Options`] |
 //! | choose what a call survives, and how much it may do | [`Durability`], [`Limits`] |
 //! | store many at once, with payloads | [`NewDocument`] |
+//! | load a whole corpus, or what another machine has sorted | [`BulkLoader`] with [`LoadOptions`] and [`LoadReport`] |
 //! | choose disk against reads | [`TableDesign`], its [`Table`]s and the [`Probes`] of a distance; [`Planner`] |
-//! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`], [`Stats`], [`QueryStats`], [`Diagnosis`], [`Verification`] |
+//! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`] and their iterators [`Documents`] and [`ByFingerprint`], [`Stats`], [`QueryStats`], [`Diagnosis`], [`Verification`] |
 //! | make fingerprints of texts | [`Simhash`] and its [`Analyser`]; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
 //! | read files | [`input`], with the feature `input` |
 //! | handle failures | [`Error`] and its [`ErrorKind`] |

@@ -176,7 +176,7 @@ impl Store<Fingerprint> {
     /// `progress` is told how far it is, and stops it with [`ControlFlow::Break`].
     ///
     /// # Errors
-    /// [`Error::Load`] while a load or another seal is under way, [`Error::Stopped`],
+    /// [`Error::Load`](crate::Error::Load) while a load or another seal is under way, [`Error::Stopped`](crate::Error::Stopped),
     /// [`Error::DiskFull`](crate::Error::DiskFull), and what the system reports; the documents are as they were, and
     /// are found.
     pub fn seal(&self, options: &LoadOptions, progress: impl FnMut(Progress) -> ControlFlow<()>) -> Result<LoadReport> {
