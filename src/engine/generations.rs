@@ -7,7 +7,7 @@
 //! 3. Readers hold the families that they read; a dropped one disappears with its last reader.
 
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 
 use rocksdb::{IngestExternalFileOptions, WriteOptions};
 
@@ -26,6 +26,12 @@ impl Engine {
         self.database.db.put_opt(RECORD_KEY, record, &synced).map_err(|e| self.error(&e))
     }
 
+    /// Keeps copies from being made until the result is dropped: one must not have a record that names families
+    /// which it does not have.
+    pub(crate) fn without_copies(&self) -> MutexGuard<'_, ()> {
+        self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Makes empty families.
     pub(crate) fn create_families(&self, families: &[Family], retention_millis: Option<u64>) -> Result<()> {
         for &family in families {
@@ -42,23 +48,25 @@ impl Engine {
     pub(crate) fn drop_families(&self, is_dropped: impl Fn(Family) -> bool) -> Result<()> {
         for handle in self.handles() {
             if is_dropped(handle.family()) {
+                // First of all: the binding forgets the name even where the drop fails.
+                let mut handles = self.handles.write().unwrap_or_else(PoisonError::into_inner);
+                handles.retain(|other| other.family() != handle.family());
+                drop(handles);
                 handle.drop_idle_cursors();
                 let name = handle.family().to_string();
                 self.database.db.drop_cf(&name).map_err(|e| self.error(&e))?;
-                let mut handles = self.handles.write().unwrap_or_else(PoisonError::into_inner);
-                handles.retain(|other| other.family() != handle.family());
             }
         }
         Ok(())
     }
 
-    /// Moves files of disjoint ranges of keys into an empty family.
-    pub(crate) fn ingest(&self, family: &Handle, files: Vec<PathBuf>) -> Result<()> {
+    /// Takes files of disjoint ranges of keys into an empty family: themselves, or copies of them.
+    pub(crate) fn ingest(&self, family: &Handle, files: Vec<PathBuf>, are_moved: bool) -> Result<()> {
         if files.is_empty() {
             return Ok(());
         }
         let mut options = IngestExternalFileOptions::default();
-        options.set_move_files(true);
+        options.set_move_files(are_moved);
         options.set_snapshot_consistency(false);
         options.set_allow_global_seqno(false);
         options.set_allow_blocking_flush(false);

@@ -209,11 +209,17 @@ impl Engine {
     /// a power cut loses none of it.
     pub(crate) fn flush(&self) -> Result<()> {
         self.writable()?;
-        let handles = self.handles();
-        let borrowed: Vec<_> = handles.iter().map(Handle::column).collect();
         let mut wait = FlushOptions::default();
         wait.set_wait(true);
-        self.database.db.flush_cfs_opt(&borrowed, &wait).map_err(|e| self.error(&e))?;
+        for handle in self.handles() {
+            let flushed = self.database.db.flush_cf_opt(handle.column(), &wait);
+            let is_dropped = || self.handles().iter().all(|other| other.family() != handle.family());
+            if let Err(error) = flushed
+                && !is_dropped()
+            {
+                return Err(self.error(&error));
+            }
+        }
         self.sync()?;
         self.drop_idle_cursors();
         Ok(())

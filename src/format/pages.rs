@@ -132,7 +132,7 @@ pub(crate) const NUMBERED_DOCUMENTS: usize = page::MAX_VALUES;
 /// Appends the page of documents whose ids are numbers from `first` on, all stored at one time: that which a builder
 /// makes of them. Returns its key.
 pub(crate) fn encode_numbered(first: u64, sketches: &[[u8; 8]], time: u64, out: &mut Vec<u8>) -> [u8; 8] {
-    let numbers: Vec<u64> = (first..).take(sketches.len()).collect();
+    let numbers: Vec<u64> = (0..sketches.len() as u64).map(|n| first + n).collect();
     out.push(EIGHT_BYTE_IDS);
     page::encode(&numbers, out);
     out.extend_from_slice(sketches.as_flattened());
@@ -611,7 +611,7 @@ mod tests {
 
     #[test]
     fn numbered_documents_make_the_page_of_a_builder() {
-        for (first, count) in [(0, 1), (7, 300), (1 << 40, 512), (u64::MAX - 6, 5)] {
+        for (first, count) in [(0, 1), (7, 300), (1 << 40, 512), (u64::MAX - 6, 6)] {
             let sketches: Vec<[u8; 8]> = (0..count).map(|n: u64| (n << 50 | 3).to_be_bytes()).collect();
             let mut builder = DocumentPageBuilder::default();
             for (id, sketch) in (first..).zip(&sketches) {

@@ -62,7 +62,7 @@ pub(crate) struct SealedGeneration {
 }
 
 impl Generations {
-    /// A number that no generation has had.
+    /// A number that no generation has.
     pub(crate) fn next(self) -> u64 {
         self.live.max(self.sealed.map_or(0, |sealed| sealed.number)) + 1
     }

@@ -34,7 +34,7 @@ pub(super) fn check_and_insert<S: Sketch>(
             // What has expired may hold the sketch still.
             let is_held =
                 near.first().is_some_and(|(distance, _)| *distance == 0) && store.is_held(view, new.sketch)?;
-            replace(store, &claimed, id, new, is_held)?;
+            replace(store, &claimed, id, new, now, is_held)?;
             Ok(Admission::Admitted)
         }
     }

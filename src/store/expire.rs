@@ -77,6 +77,14 @@ pub(super) fn expire(
     drop((table, holders));
     reporter.phase("sealed documents")?;
     let mut sealed = 0;
+    if let Some(rows) = &view.frozen {
+        let mut documents = engine.scan(&rows.documents);
+        while let Some((_, value)) = documents.next()? {
+            let stored = keys::decode_document(value, Fingerprint::BYTES).ok();
+            sealed += u64::from(stored.is_some_and(|stored| store.is_expired(stored.stored_at_millis, now)));
+            reporter.done(1)?;
+        }
+    }
     if let Some(pages) = &view.sealed {
         let mut pages = engine.scan(&pages.documents);
         while let Some((_, page)) = pages.next()? {

@@ -2,6 +2,7 @@
 
 mod admit;
 mod bulk;
+mod changes;
 mod claims;
 mod doctor;
 mod expire;

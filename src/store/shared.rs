@@ -1,10 +1,10 @@
 //! What the parts of a store work on, and the look-ups that they share.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use smallvec::SmallVec;
 
+use super::changes::Changes;
 use super::claims::{Claim, Claims, Held};
 use super::open::Opened;
 use super::results::Document;
@@ -26,8 +26,7 @@ pub(super) struct Shared<S: Sketch> {
     pub(super) record: StoreRecord,
     pub(super) settings: Settings,
     view: RwLock<Arc<View<S>>>,
-    /// Whether somebody changes the generations: one at a time.
-    pub(super) is_changing: AtomicBool,
+    pub(super) changes: Changes,
     pub(super) simhash: Option<Simhash>,
     pub(super) claims: Claims<S>,
     pub(super) clock: Arc<Clock>,
@@ -55,8 +54,8 @@ impl<S: Sketch> Shared<S> {
     pub(super) fn from_opened(opened: Opened) -> Result<Self> {
         let Opened { engine, record, settings, clock, simhash, keeps_load } = opened;
         let view = Arc::new(View::open(&engine, &record, settings, record.generations, None)?);
-        let (view, is_changing, claims) = (RwLock::new(view), AtomicBool::new(false), Claims::default());
-        let shared = Self { engine, record, settings, view, is_changing, simhash, claims, clock };
+        let (view, changes, claims) = (RwLock::new(view), Changes::default(), Claims::default());
+        let shared = Self { engine, record, settings, view, changes, simhash, claims, clock };
         if !shared.engine.is_read_only() {
             shared.clean(keeps_load)?;
         }
@@ -77,12 +76,12 @@ impl<S: Sketch> Shared<S> {
     }
 
     /// Puts other generations in the place of the present ones, on the medium and for all later calls. The caller
-    /// has set `is_changing`.
+    /// has begun a change.
     pub(super) fn set_generations(&self, generations: Generations) -> Result<()> {
         let view = View::open(&self.engine, &self.record, self.settings, generations, Some(&*self.view()))?;
         let record = StoreRecord { generations, ..self.record.clone() };
         let _held = self.claims.hold(Claim::standstill());
-        self.engine.set_record(&record.encode())?;
+        self.engine.set_record(&record.encode()).inspect_err(|_| self.changes.are_uncertain())?;
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
         Ok(())
     }

@@ -72,13 +72,15 @@ impl Store<Fingerprint> {
     /// Removes the documents that have expired, and what is left in the tables of those that compactions
     /// have dropped; returns how many documents there were. Without a retention there is nothing to do.
     ///
-    /// Answers do not depend on it: it makes room, at the cost of reading all documents, all holders and the
-    /// first table once. Other calls go on meanwhile.
+    /// Answers do not depend on it: it makes room, at the cost of reading all documents, and all live holders and the
+    /// first live table once. Where a sealed document has expired, all sealed ones are written anew without those
+    /// that have. Other calls go on meanwhile.
     ///
     /// `progress` is told how far it is, and stops it with [`ControlFlow::Break`].
     ///
     /// # Errors
-    /// Those of [`Store::insert`]; [`Error::Stopped`](crate::Error::Stopped). What was removed until then is removed.
+    /// Those of [`Store::insert`]; [`Error::Stopped`](crate::Error::Stopped); [`Error::Load`](crate::Error::Load) while a
+    /// load or a seal is under way and sealed documents have expired. What was removed until then is removed.
     pub fn expire(&self, progress: impl FnMut(Progress) -> ControlFlow<()>) -> Result<u64> {
         self.shared.engine.writable()?;
         let removed = expire::expire(&self.shared, progress)?;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::bulk::Runs;
+use super::claims::Claim;
 use super::shared::Shared;
 use super::sketch::Sketch;
 use super::view::{Layer, View};
@@ -194,8 +195,10 @@ impl Walk {
 
 /// The holders of a view that count, in the order of their sketches and ids.
 pub(super) struct Holders<S: Sketch> {
-    store: Arc<Shared<S>>,
-    view: Arc<View<S>>,
+    /// Keeps what is read.
+    _store: Arc<Shared<S>>,
+    /// The documents of the generations with keys, the newest first, as they were when the holders were.
+    newer: Vec<(Layer, Scan)>,
     lifetime: Lifetime,
     sources: Vec<(Layer, HolderSource)>,
 }
@@ -254,13 +257,16 @@ impl HolderSource {
 
 impl<S: Sketch> Holders<S> {
     pub(super) fn of(store: &Arc<Shared<S>>) -> Self {
+        // All of one moment.
+        let _held = store.claims.hold(Claim::standstill());
         let (view, lifetime, engine) = (store.view(), store.lifetime(), &store.engine);
         let path = engine.path();
+        let newer = view.rows().map(|(layer, rows)| (layer, engine.scan(&rows.documents))).collect();
         let rows = view.rows().map(|(layer, rows)| (layer, HolderSource::rows(engine.scan(&rows.holders), path)));
         let pages = view.sealed.iter();
         let pages = pages.map(|sealed| (Layer::Sealed, HolderSource::pages(engine.scan(&sealed.holders), path)));
         let sources = rows.chain(pages).collect();
-        Self { store: Arc::clone(store), view, lifetime, sources }
+        Self { _store: Arc::clone(store), newer, lifetime, sources }
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Holder>> {
@@ -277,9 +283,23 @@ impl<S: Sketch> Holders<S> {
             let (layer, source) = &mut self.sources[i];
             let holder = source.next()?.expect("it was just looked at");
             let is_over = holder.time.is_some_and(|time| self.lifetime.is_over(time));
-            if !is_over && !self.view.is_hidden(&self.store.engine, *layer, &holder.id, self.lifetime)? {
+            let layer = *layer;
+            if !is_over && !self.is_hidden(layer, &holder.id)? {
                 return Ok(Some(holder));
             }
         }
+    }
+
+    /// Whether a newer generation than a layer has a document that has not expired, or a tombstone, with an id.
+    fn is_hidden(&mut self, layer: Layer, id: &[u8]) -> Result<bool> {
+        for (_, documents) in self.newer.iter_mut().take_while(|(newer, _)| *newer != layer) {
+            if let Some((_, value)) = documents.seek(id)?.filter(|(found, _)| *found == id) {
+                let stored = keys::decode_document(value, S::BYTES).ok();
+                if is_tombstone(value) || stored.is_some_and(|stored| !self.lifetime.is_over(stored.stored_at_millis)) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 }

@@ -34,15 +34,20 @@ impl<S> Copy for Content<'_, S> {}
 pub(super) fn insert<S: Sketch>(store: &Shared<S>, id: &[u8], new: Content<'_, S>) -> Result<Option<S>> {
     let claimed = store.claimed(id, Some((new.sketch, 0)))?;
     let old = claimed.found.document();
-    if old.is_none_or(|old| old.sketch != *new.sketch || old.payload != new.payload) {
-        replace(store, &claimed, id, new, store.is_held(&claimed.view, new.sketch)?)?;
+    let is_same = old.is_some_and(|old| old.sketch == *new.sketch && old.payload == new.payload);
+    if !is_same {
+        replace(store, &claimed, id, new, claimed.now, store.is_held(&claimed.view, new.sketch)?)?;
+    } else if let Some(old) = old.filter(|_| claimed.found.live().is_none() && store.changes.are_under_way()) {
+        // A load that is under way may bring the id, and this is newer: it is said once more, as it was.
+        replace(store, &claimed, id, new, old.time, store.is_held(&claimed.view, new.sketch)?)?;
     }
     Ok(old.map(|old| old.sketch.clone()))
 }
 
 pub(super) fn delete<S: Sketch>(store: &Shared<S>, id: &[u8]) -> Result<Option<S>> {
     let claimed = store.claimed(id, None)?;
-    if claimed.found.all().next().is_some() {
+    // A load that is under way may bring the id, and the removal is newer.
+    if claimed.found.all().next().is_some() || store.changes.are_under_way() {
         remove(store, &claimed, id)?;
     }
     Ok(claimed.found.document().map(|old| old.sketch.clone()))
@@ -55,9 +60,10 @@ pub(super) fn replace<S: Sketch>(
     claimed: &Claimed<'_, S>,
     id: &[u8],
     new: Content<'_, S>,
+    now: u64,
     is_held: bool,
 ) -> Result<()> {
-    let (view, now) = (&claimed.view, claimed.now);
+    let view = &claimed.view;
     let mut batch = store.engine.batch();
     if !is_held {
         view.index.put(&mut batch, std::slice::from_ref(new.sketch));
@@ -92,7 +98,7 @@ pub(super) fn put_holder<S: Sketch>(
 pub(super) fn remove<S: Sketch>(store: &Shared<S>, claimed: &Claimed<'_, S>, id: &[u8]) -> Result<()> {
     let view = &claimed.view;
     let mut batch = store.engine.batch();
-    if view.is_below(&store.engine, id)? {
+    if store.changes.are_under_way() || view.is_below(&store.engine, id)? {
         batch.put(&view.live.documents, id, keys::TOMBSTONE);
     } else {
         batch.delete(&view.live.documents, id);

@@ -103,7 +103,11 @@ fn every_form_of_fingerprints_is_loaded_and_exported_again() {
             lab.run(0, &["export", &store, "--format", format, "-o", &file]);
             let again = format!("{file}-store");
             lab.run(0, &["create", &again]);
-            lab.run(0, &["load", &again, &file, "--format", format, "--fingerprints"]);
+            let mut args = vec!["load", &again, &file, "--format", format, "--fingerprints"];
+            args.extend((load[0] < "d").then_some("--row-ids"));
+            lab.run(0, &args);
+            let rows = |store: &str| lab.out(&["export", store, "--format", "csv"]);
+            assert_eq!(rows(&again), rows(&store), "{load:?} by {format}");
             assert_eq!(lab.out(&["export", &again, "--format", "hex", "--sorted"]), expected, "{load:?} by {format}");
         }
     }
@@ -166,6 +170,8 @@ fn a_bad_load_is_refused_in_a_line_and_loads_nothing() {
     assert!(refused.contains("bad.csv:3"), "{refused}");
     assert!(lab.refusal(2, &["load", "store", "bad.csv", "texts.jsonl"]).contains("together"));
     assert!(lab.refusal(3, &["load", "store", "-", "--format", "hex"]).contains('-'));
+    assert!(lab.refusal(2, &["load", "store", "-", "--format", "hex", "--resume"]).contains("--resume"));
+    assert!(lab.refusal(3, &["load", "store", "bad.csv", "--row-ids", "--skip-bad"]).contains("the number of a row"));
     assert!(lab.refusal(3, &["load", "nowhere", "good.u64"]).contains("create one first"));
     assert_eq!(count(), 0);
     lab.run(0, &["load", "store", "bad.csv", "--skip-bad"]);

@@ -254,7 +254,10 @@ fn rows_are_numbered_and_other_ids_refused() {
     drop(loader);
     let mut last = store.bulk_loader(&little().rows(u64::MAX)).unwrap();
     assert!(matches!(last.push_rows(&prints[..2]), Err(Error::Load { .. })));
-    drop(last);
+    last.push_rows(&prints[..1]).unwrap();
+    assert!(matches!(last.push_rows(&prints[..1]), Err(Error::Load { .. })));
+    last.commit(go_on).unwrap();
+    assert_eq!(store.get(u64::MAX.to_be_bytes()).unwrap().unwrap().sketch, prints[0]);
     assert!(store.verify(go_on).unwrap().is_sound());
     assert!(!scratch.path().join("nearstone-load").exists());
 }
@@ -287,6 +290,73 @@ fn page_files_are_taken_into_empty_and_filled_stores() {
         BulkLoader::to_pages(&pages, &TableDesign::default(), false, &little()),
         Err(Error::Pages { .. })
     ));
+}
+
+/// The first of two loads leaves nothing behind that the second one could meet, whenever it is dropped.
+#[test]
+fn a_load_that_is_dropped_halfway_leaves_nothing_behind() {
+    let prints: Vec<Fingerprint> =
+        (0..400_000u64).map(|n| Fingerprint::new(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    for rows in [0, 1, 65_536, 65_537, 400_000] {
+        let scratch = Scratch::new();
+        let store = scratch.create(&TableDesign::default());
+        let mut dropped = store.bulk_loader(&little().rows(0)).unwrap();
+        dropped.push_rows(&prints[..rows]).unwrap();
+        drop(dropped);
+        assert!(!scratch.path().join("nearstone-load").exists());
+        let mut loader = store.bulk_loader(&little().rows(5)).unwrap();
+        loader.push_rows(&prints[..70_000]).unwrap();
+        assert_eq!(loader.commit(go_on).unwrap().documents, 70_000);
+        let found = store.verify(go_on).unwrap();
+        assert!(found.is_sound() && found.documents == 70_000, "{found:?}");
+        assert_eq!(store.query(&prints[69_999], 0).unwrap().nearest().unwrap().id, 70_004u64.to_be_bytes());
+        // Nothing keeps the directory open.
+        drop(store);
+        drop(scratch.open());
+    }
+}
+
+#[test]
+fn what_is_stored_or_removed_while_a_load_goes_on_is_newer() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let (a, b, c) = (Fingerprint::new(1), Fingerprint::new(u64::MAX), Fingerprint::new(1 << 63 | 7));
+    store.insert("same", &a).unwrap();
+    let time = store.get("same").unwrap().unwrap().stored_at;
+    store.insert("gone", &a).unwrap();
+    let mut loader = store.bulk_loader(&little()).unwrap();
+    for id in ["same", "gone", "new and gone", "unknown and gone", "loaded"] {
+        loader.push(id, &b).unwrap();
+    }
+    store.insert("same", &a).unwrap();
+    store.delete("gone").unwrap();
+    store.insert("new and gone", &c).unwrap();
+    assert_eq!(store.delete("new and gone").unwrap(), Some(c));
+    assert_eq!(store.delete("unknown and gone").unwrap(), None);
+    loader.commit(go_on).unwrap();
+    for state in ["live over loaded", "sealed"] {
+        let same = store.get("same").unwrap().unwrap();
+        assert_eq!((same.sketch, same.stored_at), (a, time), "{state}");
+        assert_eq!(store.get("loaded").unwrap().unwrap().sketch, b);
+        assert_eq!(store.iter().unwrap().count(), 2, "{state}");
+        assert_eq!(store.query(&b, 0).unwrap().len(), 1, "{state}");
+        assert!(store.verify(go_on).unwrap().is_sound());
+        store.seal(&little(), go_on).unwrap();
+    }
+}
+
+/// An iterator by fingerprints meets each document where it was when the iterator was made.
+#[test]
+fn an_iterator_by_fingerprints_is_of_one_moment() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    load(&store, (0..100u64).map(|n| (n.to_string().into_bytes(), Fingerprint::new(n << 40))));
+    let before = store.iter_by_fingerprint().unwrap();
+    for n in 0..100u64 {
+        store.insert(n.to_string(), &Fingerprint::new(n)).unwrap();
+    }
+    let found: Vec<_> = before.map(Result::unwrap).collect();
+    assert_eq!(found, (0..100u64).map(|n| (Fingerprint::new(n << 40), n.to_string().into_bytes())).collect::<Vec<_>>());
 }
 
 /// Something that is done to a folder of page files.
@@ -377,8 +447,39 @@ fn page_files_that_were_tampered_with_are_refused_by_name() {
         let error = store.load_pages(&mixed, &little(), go_on).unwrap_err();
         assert!(matches!(error, Error::Pages { .. }), "{error}");
     }
+    // Pages whose ranges overlap, in files that agree with their manifest in everything else.
+    for part in ["documents", "holders", "pages00"] {
+        let folder = scratch.dir.path().join(format!("overlap-{part}"));
+        copy(&good, &folder);
+        overlap(&folder, part);
+        let error = store.load_pages(&folder, &little(), go_on).unwrap_err().to_string();
+        assert!(error.contains("not in its order"), "{part}: {error}");
+    }
     store.load_pages(&good, &little(), go_on).unwrap();
     assert!(store.verify(go_on).unwrap().is_sound());
+}
+
+/// Puts the last page of a part before the others, under a key that fits there.
+fn overlap(folder: &Path, part: &str) {
+    let path = folder.join(part).join("000000.pages");
+    let bytes = fs::read(&path).unwrap();
+    let mut pages: Vec<&[u8]> = vec![];
+    let mut at = 8;
+    while at < bytes.len() {
+        let key = usize::from(u16::from_be_bytes(bytes[at..at + 2].try_into().unwrap()));
+        let page = u32::from_be_bytes(bytes[at + 2..at + 6].try_into().unwrap()) as usize;
+        pages.push(&bytes[at..at + 6 + key + page]);
+        at += 6 + key + page;
+    }
+    assert!(pages.len() > 2);
+    let last = pages.len() - 1;
+    pages.swap(last - 1, last);
+    let changed = [&bytes[..8], &pages.concat()].concat();
+    fs::write(&path, &changed).unwrap();
+    let mut manifest: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
+    manifest["parts"][part][0]["checksum"] = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&changed)).into();
+    fs::write(folder.join("manifest.json"), manifest.to_string()).unwrap();
 }
 
 fn copy(from: &Path, to: &Path) {

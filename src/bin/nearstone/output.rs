@@ -148,6 +148,16 @@ pub(crate) fn check_distinct(inputs: &[PathBuf], outputs: &[&PathBuf]) -> Result
     Ok(())
 }
 
+/// Puts bytes into an object: as text, or where they are not UTF-8 as hexadecimal digits under a name that says so.
+pub(crate) fn put_bytes(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        object.insert(name.to_owned(), text.into());
+    } else {
+        let hex = bytes.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+        object.insert(format!("{name}_hex"), hex.into());
+    }
+}
+
 /// The number that an id of a numbered row is. Texts do not begin with a zero byte.
 fn row_number(id: &[u8]) -> Option<u64> {
     id.try_into().ok().map(u64::from_be_bytes).filter(|row| row >> 56 == 0)
@@ -173,12 +183,8 @@ pub(crate) fn shown_id(id: &[u8]) -> Vec<u8> {
 /// Puts an id into an object: the number of a row as a number, another one as text, or where it is not UTF-8 as hexadecimal digits under a name
 /// that says so.
 pub(crate) fn put_id(object: &mut Map<String, Value>, name: &str, id: &[u8]) {
-    if let Some(row) = row_number(id) {
-        object.insert(name.to_owned(), row.into());
-    } else if let Ok(text) = std::str::from_utf8(id) {
-        object.insert(name.to_owned(), text.into());
-    } else {
-        let hex = id.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
-        object.insert(format!("{name}_hex"), hex.into());
+    match row_number(id) {
+        Some(row) => drop(object.insert(name.to_owned(), row.into())),
+        None => put_bytes(object, name, id),
     }
 }

@@ -17,7 +17,7 @@ use std::thread;
 use crossbeam::channel::bounded;
 use serde::{Deserialize, Serialize};
 
-use super::distribute::{BUCKETS, Coding, Distributed, Distributor, drain};
+use super::distribute::{BUCKETS, Coding, Distributed, Distributor, bad, drain};
 use super::files::{ExchangeReader, ExchangeWriter, Form, PageFile, PageFileWriter, Part, failed};
 use super::folder::Folder;
 use super::meter::Meter;
@@ -35,8 +35,9 @@ const FILE_BYTES: u64 = 128 << 20;
 const FILE_ENTRIES: Range<u64> = 1 << 18..1 << 24;
 /// The files of a part are about so many, where that keeps them within [`FILE_ENTRIES`].
 const FILES: u64 = 8;
-/// Pages on their way to the thread that writes them.
-const PAGES_UNDER_WAY: usize = 256;
+/// Pages go to the thread that writes them when they are so many bytes together, and so many times at once.
+const TOGETHER_BYTES: usize = 256 << 10;
+const UNDER_WAY: usize = 2;
 
 /// The part of the memory in which portions are sorted; the rest buffers what is distributed.
 pub(super) const SORTED: usize = 4;
@@ -77,7 +78,8 @@ pub(super) struct DocumentsStep {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct HoldersStep {
     pub(super) files: Vec<PageFile>,
-    values: Vec<PathBuf>,
+    /// The files of the distinct sketches, with their checksums.
+    values: Vec<(PathBuf, u64)>,
     pub(super) sketches: u64,
 }
 
@@ -94,15 +96,23 @@ impl HoldersStep {
         Self { files, values: Vec::new(), sketches }
     }
 
+    /// Whether the distinct sketches are where they were written.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.values.iter().all(|(path, _)| path.is_file())
+    }
+
     /// Removes the distinct sketches.
     fn remove_values(&self) -> Result<()> {
-        self.values.iter().try_for_each(|path| match fs::remove_file(path) {
+        self.values.iter().try_for_each(|(path, _)| match fs::remove_file(path) {
             // The process that has removed it was killed before it ended.
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("remove", path, e)),
             _ => Ok(()),
         })
     }
 }
+
+/// A page of documents: its key, its bytes and its number of documents.
+type WrittenPage = (Vec<u8>, Vec<u8>, u64);
 
 /// Writes pages of documents, file after file.
 pub(super) struct DocumentFiles<'a> {
@@ -154,24 +164,20 @@ impl Build<'_> {
         if state.holders.is_none() {
             let documents = state.documents.as_ref().expect("the documents come first");
             state.holders = Some(self.holders(documents)?);
-            if self.is_resumable {
-                folder.save()?;
-            }
+            folder.note()?;
             // From here on nobody needs them.
             let documents = folder.state.documents.as_mut().expect("the documents come first");
             documents.pairs.remove()?;
         }
         report.phase("holders");
-        let left = self.design.tables().len() - folder.state.tables.len();
+        let left = self.design.tables().len().saturating_sub(folder.state.tables.len());
         let sketches = folder.state.holders.as_ref().map_or(0, |holders| holders.sketches);
         self.meter.phase("tables", left as u64 * sketches)?;
         for index in folder.state.tables.len()..self.design.tables().len() {
             let holders = folder.state.holders.as_ref().expect("the holders come before");
             let files = self.table(index, holders)?;
             folder.state.tables.push(files);
-            if self.is_resumable {
-                folder.save()?;
-            }
+            folder.note()?;
         }
         report.phase("tables");
         let holders = folder.state.holders.as_ref().expect("the holders come before");
@@ -189,37 +195,44 @@ impl Build<'_> {
     pub(super) fn documents(&self, mut walk: Walk, is_numbered: bool, documents: u64) -> Result<DocumentsStep> {
         self.meter.phase("documents", documents)?;
         let mut pairs = self.pairs(is_numbered);
-        let (pages, written) = bounded::<(Vec<u8>, Vec<u8>, u64)>(PAGES_UNDER_WAY);
+        let (pages, written) = bounded::<Vec<WrittenPage>>(UNDER_WAY);
         let files = thread::scope(|scope| {
             let writer = scope.spawn(move || {
                 let mut files = DocumentFiles::new(&self.folder, self.form, !is_numbered);
-                for (key, page, documents) in written {
+                for (key, page, documents) in written.into_iter().flatten() {
                     files.put(&key, &page, documents)?;
                 }
                 files.finish()
             });
             let mut distribute = || -> Result<()> {
                 let mut page = DocumentPageBuilder::default();
+                let (mut together, mut bytes_together): (Vec<WrittenPage>, _) = (Vec::new(), 0);
                 let mut documents = 0;
-                // It fails where the writer has failed, which says why.
-                let send = |page: &mut DocumentPageBuilder, documents: &mut u64| {
-                    let (key, mut bytes) = (page.key().to_owned(), Vec::new());
-                    page.finish(&mut bytes);
-                    self.meter.done(*documents)?;
-                    Ok::<_, Error>(pages.send((key, bytes, std::mem::take(documents))).is_ok())
-                };
-                while let Some(entry) = walk.next()? {
-                    page.push(&entry.id, &entry.value());
-                    documents += 1;
-                    self.distribute(&mut pairs, &entry.id, &entry.value(), is_numbered)?;
-                    if page.is_full() && !send(&mut page, &mut documents)? {
-                        return Ok(());
+                loop {
+                    let is_end = match walk.next()? {
+                        None => true,
+                        Some(entry) => {
+                            page.push(&entry.id, &entry.value());
+                            documents += 1;
+                            self.distribute(&mut pairs, &entry.id, &entry.value(), is_numbered)?;
+                            false
+                        }
+                    };
+                    if page.is_full() || is_end && !page.is_empty() {
+                        let (key, mut bytes) = (page.key().to_owned(), Vec::new());
+                        page.finish(&mut bytes);
+                        self.meter.done(documents)?;
+                        bytes_together += bytes.len();
+                        together.push((key, bytes, std::mem::take(&mut documents)));
+                    }
+                    if bytes_together >= TOGETHER_BYTES || is_end {
+                        bytes_together = 0;
+                        // It fails where the writer has failed, which says why.
+                        if pages.send(std::mem::take(&mut together)).is_err() || is_end {
+                            return Ok(());
+                        }
                     }
                 }
-                if !page.is_empty() {
-                    send(&mut page, &mut documents)?;
-                }
-                Ok(())
             };
             let distributed = distribute();
             drop(pages);
@@ -277,11 +290,11 @@ impl Build<'_> {
             };
             Ok((file, path, sketches))
         })?;
-        let sketches = written.iter().map(|(_, _, sketches)| sketches).sum();
+        let sketches = written.iter().map(|(_, _, values)| values.0).sum();
         let (mut files, mut values) = (Vec::new(), Vec::new());
-        for (file, path, _) in written {
+        for (file, path, (_, checksum)) in written {
             files.extend(file);
-            values.push(path);
+            values.push((path, checksum));
         }
         Ok(HoldersStep { files, values, sketches })
     }
@@ -306,13 +319,14 @@ impl Build<'_> {
     fn copy_values(&self, index: usize, step: &HoldersStep) -> Result<Vec<PageFile>> {
         let files = self.in_threads(step.values.len(), |unit| {
             let mut out = PageFileWriter::create(&self.folder, Part::Table(index), unit, self.form, false)?;
-            let mut pages = ExchangeReader::open(&step.values[unit])?;
+            let (path, checksum) = &step.values[unit];
+            let mut pages = ExchangeReader::open(path)?;
             while let Some((key, page)) = pages.next()? {
-                let values = parse(page, &step.values[unit])?.len() as u64;
+                let values = parse(page, path)?.len() as u64;
                 self.meter.done(values)?;
                 out.put(key, page, values)?;
             }
-            out.finish()
+            if pages.checksum() == *checksum { out.finish() } else { Err(bad(path)) }
         })?;
         Ok(files.into_iter().flatten().collect())
     }
@@ -326,15 +340,18 @@ impl Build<'_> {
             let buffers = (self.memory_bytes - self.memory_bytes / SORTED) / self.threads;
             let mut distributor = Distributor::new(&path, Coding::Keys, buffers);
             let mut values = Vec::new();
-            while let Some(path) = step.values.get(next.fetch_add(1, Ordering::SeqCst)) {
+            while let Some((path, checksum)) = step.values.get(next.fetch_add(1, Ordering::SeqCst)) {
                 let mut pages = ExchangeReader::open(path)?;
                 while let Some((_, page)) = pages.next()? {
                     values.clear();
-                    parse(page, path)?.decode_into(&mut values).map_err(|e| bad(path, e.0))?;
+                    parse(page, path)?.decode_into(&mut values).map_err(|_| bad(path))?;
                     for &value in &values {
                         distributor.push_key(table.permute(Fingerprint::new(value)))?;
                     }
                     self.meter.look()?;
+                }
+                if pages.checksum() != *checksum {
+                    return Err(bad(path));
                 }
             }
             distributor.finish(false)
@@ -380,13 +397,8 @@ impl Build<'_> {
 fn parse<'a>(page: &'a [u8], path: &Path) -> Result<Page<'a>> {
     match Page::parse(page) {
         Ok((page, [])) => Ok(page),
-        Ok(_) => Err(bad(path, "a page has bytes left over")),
-        Err(e) => Err(bad(path, e.0)),
+        _ => Err(bad(path)),
     }
-}
-
-fn bad(path: &Path, what: &str) -> Error {
-    Error::Pages { path: path.to_owned(), what: what.to_owned() }
 }
 
 /// Cuts buckets with so many records into runs, each for one file.

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::files::failed;
+use crate::hash::checksum;
 use crate::{Error, Result};
 
 pub(super) const BUCKETS: usize = 256;
@@ -61,8 +62,8 @@ pub(super) struct Distributor {
 pub(super) struct Bucket {
     pub(super) records: u64,
     bytes: u64,
-    /// Where its parts lie in the file: offset and length.
-    extents: Vec<(u64, u32)>,
+    /// Where its parts lie in the file, with their lengths and checksums.
+    extents: Vec<(u64, u32, u64)>,
 }
 
 /// Records in buckets.
@@ -163,7 +164,7 @@ impl Distributor {
         let file = self.file.as_mut().expect("it was just made");
         file.write_all(buffer).map_err(|e| failed("write", &self.path, e))?;
         let length = u32::try_from(buffer.len()).expect("a buffer has less than 4 GiB");
-        self.buckets[bucket].extents.push((self.written, length));
+        self.buckets[bucket].extents.push((self.written, length, checksum(buffer)));
         self.buckets[bucket].bytes += u64::from(length);
         self.written += u64::from(length);
         buffer.clear();
@@ -203,6 +204,11 @@ pub(super) trait Portions {
 }
 
 impl Distributed {
+    /// Whether what went to the temporary file is there.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.buckets.iter().all(|bucket| bucket.extents.is_empty()) || self.path.is_file()
+    }
+
     /// Removes the temporary file, and gives the buffers back.
     pub(super) fn remove(&mut self) -> Result<()> {
         self.buffers = Vec::new();
@@ -266,10 +272,13 @@ impl Distributed {
             let unreadable = |e| failed("read", &self.path, e);
             let mut file = File::open(&self.path).map_err(unreadable)?;
             let mut extent = Vec::new();
-            for &(start, length) in extents {
+            for &(start, length, sum) in extents {
                 file.seek(SeekFrom::Start(start)).map_err(unreadable)?;
                 extent.resize(length as usize, 0);
                 file.read_exact(&mut extent).map_err(unreadable)?;
+                if checksum(&extent) != sum {
+                    return Err(bad(&self.path));
+                }
                 visit(&extent)?;
             }
         }
@@ -287,7 +296,8 @@ impl Distributed {
     }
 }
 
-fn bad(path: &Path) -> Error {
+/// A temporary file that is not what was written.
+pub(super) fn bad(path: &Path) -> Error {
     Error::Load { reason: format!("the temporary file {} was changed: load again", path.display()) }
 }
 

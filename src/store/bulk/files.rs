@@ -255,6 +255,12 @@ pub(super) fn failed(action: &'static str, path: &Path, source: io::Error) -> Er
     crate::engine::io_error(action, path, source)
 }
 
+/// Makes the names in a folder durable, where there is one.
+pub(super) fn sync_folder(path: &Path) -> Result<()> {
+    // Not every system lets a folder be opened; there its entries are as durable as the system makes them.
+    File::open(path).map_or(Ok(()), |folder| folder.sync_all().map_err(|e| failed("sync", path, e)))
+}
+
 pub(super) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::new(), |mut hex, byte| {

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::build::{DocumentsStep, HoldersStep};
-use super::files::{PageFile, failed};
+use super::files::{PageFile, Part, failed, sync_folder};
+use super::runs::RunPath;
 use crate::Result;
 use crate::format::record::Generations;
 
@@ -33,8 +34,11 @@ pub(super) struct State {
     /// Where temporary files are.
     temp: PathBuf,
     /// The generations that it is added to.
-    pub(super) live: u64,
-    pub(super) sealed: Option<u64>,
+    live: u64,
+    frozen: Option<u64>,
+    sealed: Option<u64>,
+    /// The number of the generation that it was about to make visible.
+    pub(super) number: Option<u64>,
     /// When the documents count as stored, in milliseconds since 1970.
     pub(super) time: u64,
     /// How many documents were read, once all are.
@@ -48,7 +52,7 @@ pub(super) struct State {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Read {
     pub(super) documents: u64,
-    pub(super) runs: Vec<PathBuf>,
+    pub(super) runs: Vec<RunPath>,
     pub(super) is_numbered: bool,
 }
 
@@ -60,9 +64,51 @@ pub(super) struct Folder {
     is_kept: bool,
 }
 
+impl State {
+    /// The finished files of a part.
+    pub(super) fn files(&self, part: Part) -> &[PageFile] {
+        match part {
+            Part::Documents => self.documents.as_ref().map_or(&[], |step| &step.files),
+            Part::Holders => self.holders.as_ref().map_or(&[], |step| &step.files),
+            Part::Table(index) => self.tables.get(index).map_or(&[], |files| files),
+        }
+    }
+
+    /// Whether everything is there that it says is there.
+    fn is_whole(&self, path: &Path, tables: usize) -> bool {
+        let has = |part: Part| self.files(part).iter().all(|file| path.join(part.name()).join(&file.name).is_file());
+        let runs = self.read.iter().flat_map(|read| &read.runs).all(RunPath::is_in_place);
+        let steps = match (&self.documents, &self.holders) {
+            (_, Some(holders)) => self.tables.len() == tables || holders.is_in_place(),
+            (Some(documents), None) => documents.pairs.is_in_place(),
+            (None, None) => runs,
+        };
+        self.temp.is_dir() && self.tables.len() <= tables && Part::all(tables).all(has) && steps
+    }
+}
+
 impl Folder {
-    /// Goes on with the load of this name and of these generations, or begins a new one.
-    pub(super) fn open(
+    /// Finds what is left of the load with a name, if it can be gone on with.
+    pub(super) fn find(store: &Path, name: &str, tables: usize, generations: Generations) -> Option<Self> {
+        let path = store.join(NAME);
+        let state = read(&path).filter(|state| state.name.as_deref() == Some(name))?;
+        let folder = Self { path, state, is_kept: true };
+        let sealed = generations.sealed.map(|sealed| sealed.number);
+        let state = &folder.state;
+        let is_added_to =
+            (state.frozen, state.sealed) == (generations.frozen, sealed) && state.live == generations.live;
+        let is_of_use = folder.is_visible(generations) || is_added_to && state.is_whole(&folder.path, tables);
+        is_of_use.then_some(folder)
+    }
+
+    /// Whether what it was to make is the sealed generation already: the process was killed right after that.
+    pub(super) fn is_visible(&self, generations: Generations) -> bool {
+        let sealed = generations.sealed.map(|sealed| sealed.number);
+        self.state.number.is_some() && self.state.number == sealed
+    }
+
+    /// Begins in a new folder, in place of what is left of other loads.
+    pub(super) fn create(
         store: &Path,
         name: Option<&str>,
         temp_dir: Option<&Path>,
@@ -70,15 +116,6 @@ impl Folder {
         time: u64,
     ) -> Result<Self> {
         let path = store.join(NAME);
-        let sealed = generations.sealed.map(|sealed| sealed.number);
-        if let Some(state) = read(&path)
-            && state.name.as_deref() == name
-            && name.is_some()
-            && (state.live, state.sealed) == (generations.live, sealed)
-            && state.temp.is_dir()
-        {
-            return Ok(Self { path, state, is_kept: true });
-        }
         clean(store)?;
         fs::create_dir(&path).map_err(|e| failed("create", &path, e))?;
         let state = State {
@@ -86,28 +123,35 @@ impl Folder {
             name: name.map(ToOwned::to_owned),
             temp: path.join("temp"),
             live: generations.live,
-            sealed,
+            frozen: generations.frozen,
+            sealed: generations.sealed.map(|sealed| sealed.number),
+            number: None,
             time,
             read: None,
             documents: None,
             holders: None,
             tables: Vec::new(),
         };
-        let mut folder = Self { path, state, is_kept: name.is_some() };
+        // What fails from here on is removed, unless it was done once.
+        let mut folder = Self { path, state, is_kept: false };
         let Some(parent) = temp_dir else {
             folder.save()?;
             fs::create_dir(&folder.state.temp).map_err(|e| failed("create", &folder.state.temp, e))?;
+            folder.is_kept = name.is_some();
             return Ok(folder);
         };
         let parent = fs::canonicalize(parent).map_err(|e| failed("use", parent, e))?;
+        let owner = owner(store);
         // The state names the folder before it exists: a crash in between leaves nothing that nobody knows.
         let made = tempfile::Builder::new().prefix(TEMP_PREFIX).rand_bytes(12).make_in(&parent, |temp| {
             temp.clone_into(&mut folder.state.temp);
             folder.save().map_err(io::Error::other)?;
-            fs::create_dir(temp)
+            fs::create_dir(temp)?;
+            fs::write(temp.join(OWNER), &owner)
         });
         let made = made.map_err(|e| failed("create a folder in", &parent, e))?;
         made.into_temp_path().keep().map_err(|e| failed("keep", &parent, e.error))?;
+        folder.is_kept = name.is_some();
         Ok(folder)
     }
 
@@ -123,23 +167,38 @@ impl Folder {
         self.state.name.is_some()
     }
 
-    /// Writes the state down, where somebody could go on with it or must clean up.
-    pub(super) fn save(&self) -> Result<()> {
+    /// Writes the state down where somebody may go on with it.
+    pub(super) fn note(&self) -> Result<()> {
+        if !self.is_resumable() {
+            return Ok(());
+        }
+        // The files that it names are on the medium; their names must be, too.
+        for entry in fs::read_dir(&self.path).map_err(|e| failed("read", &self.path, e))?.flatten() {
+            if entry.path().is_dir() {
+                sync_folder(&entry.path())?;
+            }
+        }
+        sync_folder(&self.state.temp)?;
+        sync_folder(&self.state.temp.join("values"))?;
+        self.save()
+    }
+
+    fn save(&self) -> Result<()> {
         let (path, beside) = (self.path.join(STATE), self.path.join("state.new"));
         let write = || -> io::Result<()> {
             let mut file = File::create(&beside)?;
             file.write_all(&serde_json::to_vec(&self.state)?)?;
             file.sync_all()?;
-            fs::rename(&beside, &path)?;
-            File::open(&self.path)?.sync_all()
+            fs::rename(&beside, &path)
         };
-        write().map_err(|e| failed("write", &path, e))
+        write().map_err(|e| failed("write", &path, e))?;
+        sync_folder(&self.path)
     }
 
-    /// Removes everything.
-    pub(super) fn remove(mut self) -> Result<()> {
-        self.is_kept = true;
-        remove_all(&self.path, Some(&self.state))
+    /// Removes everything. The work is done: what cannot be removed now is removed at the next opening.
+    pub(super) fn remove(&mut self) {
+        self.is_kept = false;
+        let _ = remove_all(&self.path, Some(&self.state));
     }
 }
 
@@ -150,6 +209,14 @@ impl Drop for Folder {
             let _ = remove_all(&self.path, Some(&self.state));
         }
     }
+}
+
+/// What a folder for temporary files has in its file of this name: the store that it belongs to.
+const OWNER: &str = "STORE";
+
+fn owner(store: &Path) -> Vec<u8> {
+    let path = fs::canonicalize(store).unwrap_or_else(|_| store.to_owned());
+    path.as_os_str().as_encoded_bytes().to_vec()
 }
 
 fn read(path: &Path) -> Option<State> {
@@ -172,8 +239,13 @@ fn remove_all(path: &Path, state: Option<&State>) -> Result<()> {
         _ => Ok(()),
     };
     if let Some(state) = state {
-        let is_ours = state.temp.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TEMP_PREFIX));
-        if is_ours {
+        let is_named_so = state.temp.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TEMP_PREFIX));
+        // A copy of a store names the folder of the store that it was copied from.
+        let is_owned = match fs::read(state.temp.join(OWNER)) {
+            Ok(found) => path.parent().is_some_and(|store| owner(store) == found),
+            Err(_) => fs::read_dir(&state.temp).is_ok_and(|mut entries| entries.next().is_none()),
+        };
+        if is_named_so && is_owned {
             remove(&state.temp)?;
         }
     }

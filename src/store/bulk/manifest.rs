@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{PageFile, Part, failed};
+use super::files::{PageFile, Part, failed, sync_folder};
 use super::folder::Folder;
 use crate::{Error, Result, Table, TableDesign};
 
@@ -59,21 +59,14 @@ impl Design {
 /// Writes the manifest of finished files, which makes the folder one.
 pub(super) fn write(path: &Path, design: &TableDesign, holder_times: bool, folder: &Folder) -> Result<()> {
     let state = &folder.state;
-    let documents = state.documents.as_ref().map_or(&[][..], |step| &step.files);
-    let (holders, sketches) = state.holders.as_ref().map_or((&[][..], 0), |step| (&step.files, step.sketches));
-    let files = |part: Part| match part {
-        Part::Documents => documents,
-        Part::Holders => holders,
-        Part::Table(index) => &state.tables[index],
-    };
     let manifest = Manifest {
         format: FORMAT.to_owned(),
         sketch: SKETCH.to_owned(),
         design: Design::of(design),
         holder_times,
-        documents: documents.iter().map(|file| file.entries).sum(),
-        sketches,
-        parts: Part::all(design.tables().len()).map(|part| (part.name(), files(part).to_vec())).collect(),
+        documents: state.files(Part::Documents).iter().map(|file| file.entries).sum(),
+        sketches: state.holders.as_ref().map_or(0, |step| step.sketches),
+        parts: Part::all(design.tables().len()).map(|part| (part.name(), state.files(part).to_vec())).collect(),
     };
     let (to, beside) = (path.join(NAME), path.join("manifest.json.new"));
     let write = || -> io::Result<()> {
@@ -82,7 +75,11 @@ pub(super) fn write(path: &Path, design: &TableDesign, holder_times: bool, folde
         file.sync_all()?;
         fs::rename(&beside, &to)
     };
-    write().map_err(|e| failed("write", &to, e))
+    for part in Part::all(design.tables().len()) {
+        sync_folder(&path.join(part.name()))?;
+    }
+    write().map_err(|e| failed("write", &to, e))?;
+    sync_folder(path)
 }
 
 impl Manifest {
@@ -127,6 +124,11 @@ impl Manifest {
             Some(part) => Err(bad(format!("the counts of the files of {} do not add up", part.name()))),
             None => Ok(manifest),
         }
+    }
+
+    /// About how many entries all parts have together.
+    pub(super) fn entries(&self, tables: usize) -> u64 {
+        self.documents.saturating_mul(2).saturating_add(self.sketches.saturating_mul(tables as u64))
     }
 
     pub(super) fn files(&self, part: Part) -> &[PageFile] {

@@ -83,9 +83,14 @@ impl Meter {
                 // Nobody waits for it where the caller has panicked.
                 let _ = ended.send(work());
             });
+            // A caller that panics does not want the rest.
+            let stop = StopOnUnwind(&self.is_stopped);
             loop {
                 match end.recv_timeout(TELL) {
-                    Ok(ended) => return ended,
+                    Ok(ended) => {
+                        std::mem::forget(stop);
+                        return ended;
+                    }
                     Err(RecvTimeoutError::Timeout) => tell(),
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
@@ -97,5 +102,13 @@ impl Meter {
         });
         tell();
         ended
+    }
+}
+
+struct StopOnUnwind<'a>(&'a AtomicBool);
+
+impl Drop for StopOnUnwind<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }

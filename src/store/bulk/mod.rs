@@ -17,13 +17,14 @@ mod seal;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 pub(super) use folder::clean;
 pub use options::{LoadOptions, LoadReport};
 pub(super) use runs::Runs;
 pub(super) use seal::{Background, reseal, seal_anew};
 
+use super::changes::Change;
 use super::shared::Shared;
 use super::walk::{Lifetime, Source, Walk};
 use super::{Document, Progress, Store, checked_id, checked_payload};
@@ -37,6 +38,13 @@ use folder::{Folder, Read};
 use meter::Meter;
 use rows::RowWriter;
 use runs::RunWriter;
+
+/// So many rows are handed to the threads at once.
+const ROWS_TOGETHER: usize = 1 << 16;
+
+fn failed_before() -> Error {
+    Error::Load { reason: "it has failed before: begin it again".to_owned() }
+}
 
 const REMEDY: &str = "load again, or with the same name to go on after the phases that were finished";
 
@@ -80,19 +88,43 @@ impl Target {
 /// Says that somebody changes the generations of a store, until it is dropped.
 pub(in crate::store) struct Changing(Arc<Shared<Fingerprint>>);
 
+/// How often who waits for a seal in the background looks whether it has ended.
+const LOOK: Duration = Duration::from_millis(2);
+
 impl Changing {
+    /// Begins a change that somebody asked for. A seal that the store does by itself gives way.
     pub(in crate::store) fn begin(store: &Arc<Shared<Fingerprint>>) -> Result<Self> {
-        if store.is_changing.swap(true, Ordering::SeqCst) {
-            let reason = "another load, seal or repair of the store is under way: wait for it".to_owned();
-            return Err(Error::Load { reason });
+        loop {
+            if store.changes.begin(Change::Asked) {
+                return Ok(Self(Arc::clone(store)));
+            }
+            match store.changes.current() {
+                Change::Background => {
+                    store.changes.give_way();
+                    std::thread::sleep(LOOK);
+                }
+                Change::None => {}
+                Change::Asked => {
+                    let reason = "another load, seal or repair of the store is under way: wait for it";
+                    return Err(Error::Load { reason: reason.to_owned() });
+                }
+                Change::Uncertain => {
+                    let reason = "the last change of its generations could not be written down: open the store again";
+                    return Err(Error::Load { reason: reason.to_owned() });
+                }
+            }
         }
-        Ok(Self(Arc::clone(store)))
+    }
+
+    /// Begins one that nobody asked for, unless another one is under way.
+    fn begin_in_background(store: &Arc<Shared<Fingerprint>>) -> Option<Self> {
+        store.changes.begin(Change::Background).then(|| Self(Arc::clone(store)))
     }
 }
 
 impl Drop for Changing {
     fn drop(&mut self) {
-        self.0.is_changing.store(false, Ordering::SeqCst);
+        self.0.changes.end();
     }
 }
 
@@ -141,16 +173,27 @@ enum Input {
     Rows(RowWriter),
     /// All of it, by an earlier process.
     Read,
+    /// All of it, and it was made visible, too.
+    Visible,
+    /// Some of it is lost, so the rest is of no use.
+    Failed,
 }
 
 impl BulkLoader {
     pub(super) fn new(store: &Arc<Shared<Fingerprint>>, options: &LoadOptions) -> Result<Self> {
         store.engine.writable()?;
         let changing = Changing::begin(store)?;
-        seal::set_live_aside(store, options)?;
+        let (path, tables) = (store.engine.path(), store.record.design.tables().len());
+        let name = options.name.as_deref();
+        let found = name.and_then(|name| Folder::find(path, name, tables, store.view().generations));
+        let folder = if let Some(folder) = found {
+            // What was stored since it began is newer, and stays live.
+            folder
+        } else {
+            seal::set_live_aside(store, options)?;
+            Folder::create(path, name, options.temp_dir.as_deref(), store.view().generations, store.now())?
+        };
         let generations = store.view().generations;
-        let (name, temp_dir) = (options.name.as_deref(), options.temp_dir.as_deref());
-        let folder = Folder::open(store.engine.path(), name, temp_dir, generations, store.now())?;
         let target = Target::Store { store: Arc::clone(store), folder: folder.path().to_owned() };
         Ok(Self::with(Arc::new(target), folder, Some(changing), options, generations))
     }
@@ -162,7 +205,9 @@ impl BulkLoader {
         options: &LoadOptions,
         generations: Generations,
     ) -> Self {
-        let input = if folder.state.read.is_some() {
+        let input = if folder.is_visible(generations) {
+            Input::Visible
+        } else if folder.state.read.is_some() {
             Input::Read
         } else if let Some(first) = options.first_row.filter(|_| generations.is_empty_below()) {
             let pairs = build::pairs(folder.temp(), !target.has_times(), options.memory_bytes);
@@ -174,11 +219,18 @@ impl BulkLoader {
         Self { input, folder, target, _changing: changing, options, began }
     }
 
+    fn generations(&self) -> Generations {
+        match &*self.target {
+            Target::Store { store, .. } => store.view().generations,
+            Target::Pages { .. } => Generations::default(),
+        }
+    }
+
     /// Whether an earlier process has read the whole input of the load of this name: nothing need be pushed, and
     /// what is pushed is ignored.
     #[must_use]
     pub fn is_read(&self) -> bool {
-        matches!(self.input, Input::Read)
+        matches!(self.input, Input::Read | Input::Visible)
     }
 
     /// How many documents were taken so far, those with an id that comes again included.
@@ -187,7 +239,8 @@ impl BulkLoader {
         match &self.input {
             Input::Runs(runs) => runs.documents(),
             Input::Rows(rows) => rows.documents(),
-            Input::Read => self.folder.state.read.as_ref().map_or(0, |read| read.documents),
+            Input::Read | Input::Visible => self.folder.state.read.as_ref().map_or(0, |read| read.documents),
+            Input::Failed => 0,
         }
     }
 
@@ -226,25 +279,30 @@ impl BulkLoader {
         let Some(first) = self.options.first_row else {
             return Err(Error::Load { reason: "it takes ids: make it with LoadOptions::rows to number them".into() });
         };
-        if first.checked_add(self.documents()).and_then(|next| next.checked_add(fingerprints.len() as u64)).is_none() {
+        let last = first.checked_add(self.documents() + (fingerprints.len() as u64).saturating_sub(1));
+        if last.is_none() || (self.documents() > 0 && first.wrapping_add(self.documents()) == 0) {
             return Err(Error::Load { reason: "the numbers of the rows go beyond 2^64: begin lower".into() });
         }
+        // A bounded part is on its way at once, however many come.
+        fingerprints.chunks(ROWS_TOGETHER).try_for_each(|rows| self.take_rows(first, rows))
+    }
+
+    fn take_rows(&mut self, first: u64, fingerprints: &[Fingerprint]) -> Result<()> {
         match &mut self.input {
-            Input::Read => Ok(()),
+            Input::Read | Input::Visible => Ok(()),
+            Input::Failed => Err(failed_before()),
             Input::Rows(rows) => {
                 if rows.push(fingerprints.to_vec()) {
                     return Ok(());
                 }
                 // A thread has ended early, and says why.
-                let Input::Rows(rows) = std::mem::replace(&mut self.input, Input::Read) else { return Ok(()) };
-                Err(rows.finish().err().unwrap_or_else(|| Error::Load { reason: "a thread has ended early".into() }))
+                let Input::Rows(rows) = std::mem::replace(&mut self.input, Input::Failed) else { return Ok(()) };
+                Err(rows.finish().err().unwrap_or_else(failed_before))
             }
-            Input::Runs(runs) => {
+            Input::Runs(_) => {
                 for fingerprint in fingerprints {
-                    let id = (first + runs.documents()).to_be_bytes();
-                    let sketch = fingerprint.to_be_bytes();
-                    let stored_at_millis = self.folder.state.time;
-                    runs.push(&id, &DocumentValue { sketch: &sketch, stored_at_millis, payload: &[] })?;
+                    let id = first.wrapping_add(self.documents()).to_be_bytes();
+                    self.take_run(&id, *fingerprint, self.folder.state.time, &[])?;
                 }
                 Ok(())
             }
@@ -256,8 +314,17 @@ impl BulkLoader {
         if self.options.first_row.is_some() {
             return Err(Error::Load { reason: "it numbers its rows: make it without LoadOptions::rows".into() });
         }
-        let Input::Runs(runs) = &mut self.input else { return Ok(()) };
-        runs.push(id, &DocumentValue { sketch: &fingerprint.to_be_bytes(), stored_at_millis: time, payload })
+        match self.input {
+            Input::Failed => Err(failed_before()),
+            Input::Runs(_) => self.take_run(id, fingerprint, time, payload),
+            _ => Ok(()),
+        }
+    }
+
+    fn take_run(&mut self, id: &[u8], fingerprint: Fingerprint, time: u64, payload: &[u8]) -> Result<()> {
+        let Input::Runs(runs) = &mut self.input else { return Err(failed_before()) };
+        let value = DocumentValue { sketch: &fingerprint.to_be_bytes(), stored_at_millis: time, payload };
+        runs.push(id, &value).inspect_err(|_| self.input = Input::Failed)
     }
 
     /// Sorts and writes what was taken, and makes it visible. When this returns the load survives a power cut.
@@ -269,7 +336,15 @@ impl BulkLoader {
     /// a name may go on after the phases that were finished, whatever the error was.
     pub fn commit(self, progress: impl FnMut(Progress) -> ControlFlow<()>) -> Result<LoadReport> {
         let meter = Meter::new(REMEDY);
-        meter.watch(progress, || self.finish(&meter))
+        let target = Arc::clone(&self.target);
+        let ended = meter.watch(progress, || self.finish(&meter));
+        if let (Err(_), Target::Pages { design, folder, .. }) = (&ended, &*target) {
+            // The folder had nothing in it, and shall be used again.
+            for part in files::Part::all(design.tables().len()) {
+                let _ = std::fs::remove_dir_all(folder.join(part.name()));
+            }
+        }
+        ended
     }
 
     fn finish(mut self, meter: &Meter) -> Result<LoadReport> {
@@ -286,18 +361,26 @@ impl BulkLoader {
         meter.set_total(total * (tables + 1 + u64::from(!is_rows)));
         let build = self.options.build(&self.target, &self.folder, meter);
         match std::mem::replace(&mut self.input, Input::Read) {
+            Input::Failed => return Err(failed_before()),
+            Input::Visible => {
+                let generations = self.generations();
+                (report.documents, report.sketches) =
+                    generations.sealed.map_or((0, 0), |sealed| (sealed.documents, sealed.sketches));
+                self.folder.remove();
+                return Ok(report);
+            }
             Input::Read => {}
             Input::Rows(rows) => {
                 self.folder.state.documents = Some(rows.finish()?);
                 self.folder.state.read = Some(Read { documents: read, runs: Vec::new(), is_numbered: true });
-                self.folder.save()?;
+                self.folder.note()?;
             }
             Input::Runs(runs) => {
                 let is_numbered = runs.is_numbered() && below.is_none();
                 if self.folder.is_resumable() {
                     let runs = runs.into_files()?;
                     self.folder.state.read = Some(Read { documents: read, runs, is_numbered });
-                    self.folder.save()?;
+                    self.folder.note()?;
                     report.phase("reading");
                 } else {
                     let runs = runs.finish()?;
@@ -310,18 +393,18 @@ impl BulkLoader {
             let read = self.folder.state.read.as_ref().expect("it was just read");
             let (runs, is_numbered) = (Runs::open(&read.runs, 8)?, read.is_numbered);
             self.folder.state.documents = Some(self.write_documents(&build, runs, is_numbered, total)?);
-            self.folder.save()?;
+            self.folder.note()?;
         }
         report.phase("documents");
         build.rest(&mut self.folder, &mut report)?;
         meter.phase("making it visible", 0)?;
         match &*self.target {
             Target::Store { store, .. } => {
-                commit::commit(store, &self.folder, |old, sealed| Generations { frozen: None, sealed, ..old })?;
+                commit::commit(store, &mut self.folder, |old, sealed| Generations { frozen: None, sealed, ..old })?;
             }
             Target::Pages { design, has_times, folder } => manifest::write(folder, design, *has_times, &self.folder)?,
         }
-        self.folder.remove()?;
+        self.folder.remove();
         report.phase("commit");
         Ok(report)
     }
@@ -338,7 +421,7 @@ impl BulkLoader {
         let mut lifetime = Lifetime { retention_millis: None, now: 0 };
         if let Target::Store { store, .. } = &*self.target {
             sources.extend(seal::below(store));
-            lifetime = store.lifetime();
+            lifetime = seal::lifetime(store)?;
         }
         build.documents(Walk::new(sources, 8, lifetime, &build.temp), is_numbered, total)
     }

@@ -46,7 +46,7 @@ impl BulkLoader {
         let mut options = options.clone();
         options.name = None;
         let (temp_dir, now) = (options.temp_dir.as_deref(), crate::clock::Clock::default().now_millis());
-        let state = Folder::open(path, None, temp_dir, Generations::default(), now)?;
+        let state = Folder::create(path, None, temp_dir, Generations::default(), now)?;
         let target = Target::Pages { design: design.clone(), has_times: has_retention, folder: path.to_owned() };
         Ok(Self::with(Arc::new(target), state, None, &options, Generations::default()))
     }
@@ -81,11 +81,11 @@ impl Store<Fingerprint> {
         let mut report = LoadReport::new(Instant::now(), manifest.documents);
         let meter = Meter::new(REMEDY);
         let tables = design.tables().len();
-        meter.set_total(manifest.documents * 2 + manifest.sketches * tables as u64);
+        meter.set_total(manifest.entries(tables));
         let temp_dir = options.temp_dir.as_deref();
-        let mut to = Folder::open(store.engine.path(), None, temp_dir, store.view().generations, store.now())?;
+        // Declared after `changing`, so that it is removed before others may begin.
+        let mut to = Folder::create(store.engine.path(), None, temp_dir, store.view().generations, store.now())?;
         meter.watch(progress, || {
-            let _changing = changing;
             meter.phase("verifying", 0)?;
             let files = verify(store, folder, &manifest, Some(to.path()), &meter)?;
             let [documents, holders, tables @ ..] = &files[..] else { unreachable!("there are two parts and tables") };
@@ -94,8 +94,8 @@ impl Store<Fingerprint> {
             to.state.tables = tables.to_vec();
             report.phase("verifying");
             meter.phase("making it visible", 0)?;
-            commit(store, &to, |old, sealed| Generations { sealed, ..old })?;
-            to.remove()?;
+            commit(store, &mut to, |old, sealed| Generations { sealed, ..old })?;
+            to.remove();
             report.phase("commit");
             (report.documents, report.sketches) = (manifest.documents, manifest.sketches);
             Ok(report)
@@ -108,9 +108,14 @@ impl Store<Fingerprint> {
         folder: &Path,
         manifest: &Manifest,
         options: &LoadOptions,
-        progress: impl FnMut(Progress) -> ControlFlow<()>,
+        mut progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<LoadReport> {
-        verify(&self.shared, folder, manifest, None, &Meter::new(REMEDY))?;
+        let meter = Meter::new(REMEDY);
+        meter.set_total(manifest.entries(self.shared.record.design.tables().len()));
+        meter.watch(&mut progress, || {
+            meter.phase("verifying", 0)?;
+            verify(&self.shared, folder, manifest, None, &meter)
+        })?;
         let mut options = options.clone();
         options.first_row = None;
         let mut loader = self.bulk_loader(&options)?;
@@ -199,9 +204,10 @@ fn check(
         let mut out = out.transpose()?;
         let (mut count, mut entries, mut first) = (0, 0, None);
         while let Some((key, page)) = pages.next()? {
-            let added = add(part, design, manifest.holder_times, key, page, &mut sums, &mut latest)
+            let (added, begin) = add(part, design, manifest.holder_times, key, page, &mut sums, &mut latest)
                 .ok_or_else(|| bad(&path, &format!("page {count} is not what the format says")))?;
-            if last.as_deref().is_some_and(|last| last >= key) {
+            // Its first entry comes after the last one of the page before, or look-ups would pass over it.
+            if last.as_ref().is_some_and(|last| *last >= begin) {
                 return Err(bad(&path, &format!("page {count} is not in its order")));
             }
             if let Some(out) = &mut out {
@@ -226,7 +232,8 @@ fn check(
     Ok((sums, files))
 }
 
-/// Adds what a page says, and returns its number of entries; `None` where it is not as the format says.
+/// Adds what a page says, and returns its number of entries and the key that its first entry would have; `None` where
+/// it is not as the format says.
 fn add(
     part: Part,
     design: &TableDesign,
@@ -235,12 +242,12 @@ fn add(
     page: &[u8],
     sums: &mut Sums,
     latest: &mut Option<u64>,
-) -> Option<u64> {
+) -> Option<(u64, Vec<u8>)> {
     let holder = |sketch: u64, id: &[u8], time: Option<u64>| {
         let time = time.filter(|_| holder_times).map(u64::to_be_bytes);
         checksum(&[&sketch.to_be_bytes()[..], id, time.as_ref().map_or(&[], |time| &time[..])].concat())
     };
-    let mut entries = 0;
+    let (mut entries, mut begin) = (0, None);
     match part {
         Part::Documents => {
             if !DocumentPage::is_canonical(key, page, 8) {
@@ -248,6 +255,7 @@ fn add(
             }
             DocumentPage::parse(page, 8).ok()?.visit(|id, value| {
                 let sketch = u64::from_be_bytes(value.sketch.try_into().expect("eight bytes"));
+                begin.get_or_insert_with(|| id.to_owned());
                 sums.holders = sums.holders.wrapping_add(holder(sketch, id, Some(value.stored_at_millis)));
                 entries += 1;
             });
@@ -257,6 +265,7 @@ fn add(
                 return None;
             }
             HolderPage::parse(page).ok()?.visit_all(|sketch, id, time| {
+                begin.get_or_insert_with(|| [&sketch.to_be_bytes()[..], id].concat());
                 sums.holders = sums.holders.wrapping_add(holder(sketch, id, time));
                 if latest.replace(sketch) != Some(sketch) {
                     sums.sketches = sums.sketches.wrapping_add(checksum(&sketch.to_be_bytes()));
@@ -269,11 +278,10 @@ fn add(
             let mut values = Vec::new();
             parsed.decode_into(&mut values).ok()?;
             let is_distinct = values.windows(2).all(|pair| pair[0] < pair[1]);
-            let is_next = latest.is_none_or(|latest| values.first().is_some_and(|&first| latest < first));
-            if !rest.is_empty() || !is_distinct || !is_next || values.last()?.to_be_bytes() != key {
+            if !rest.is_empty() || !is_distinct || values.last()?.to_be_bytes() != key {
                 return None;
             }
-            *latest = values.last().copied();
+            begin = values.first().map(|first| first.to_be_bytes().to_vec());
             for &value in &values {
                 let sketch = design.tables()[index].restore(value);
                 sums.sketches = sums.sketches.wrapping_add(checksum(&sketch.to_be_bytes()));
@@ -281,7 +289,7 @@ fn add(
             entries = values.len() as u64;
         }
     }
-    Some(entries)
+    Some((entries, begin?))
 }
 
 fn bad(path: &Path, what: &str) -> Error {

@@ -58,10 +58,11 @@ impl ValueWriter {
         self.pages.push(value, |key, page, _| self.file.put(key, page))
     }
 
-    fn finish(mut self) -> Result<u64> {
+    /// How many there were, and the checksum of the file.
+    fn finish(mut self) -> Result<(u64, u64)> {
         self.pages.end(|key, page, _| self.file.put(key, page))?;
-        self.file.finish()?;
-        Ok(self.count)
+        let (_, checksum) = self.file.finish()?;
+        Ok((self.count, checksum))
     }
 }
 
@@ -98,12 +99,15 @@ impl<'a> HolderPortions<'a> {
         self.file.put(&key, &self.bytes, std::mem::take(&mut self.count))
     }
 
-    /// The file, unless it would be empty, and how many distinct sketches there were.
-    fn finish(mut self) -> Result<(Option<PageFile>, u64)> {
+    /// The file, unless it would be empty; how many distinct sketches there were, and the checksum of theirs.
+    fn finish(mut self) -> Result<Written> {
         self.end()?;
         Ok((self.file.finish()?, self.values.finish()?))
     }
 }
+
+/// A file of holders, and the number and the checksum of its distinct sketches.
+type Written = (Option<PageFile>, (u64, u64));
 
 /// Something that writes a file of holders.
 pub(super) trait Output: Portions + Sized {
@@ -111,7 +115,7 @@ pub(super) trait Output: Portions + Sized {
         drain(parts, buckets, memory, scratch, self)
     }
 
-    fn finish(self) -> Result<(Option<PageFile>, u64)>;
+    fn finish(self) -> Result<Written>;
 }
 
 /// Sorts holders whose ids are numbers: sketch, id, and the time where there is one.
@@ -161,7 +165,7 @@ impl Portions for NumberPortions<'_> {
 }
 
 impl Output for NumberPortions<'_> {
-    fn finish(self) -> Result<(Option<PageFile>, u64)> {
+    fn finish(self) -> Result<Written> {
         self.out.finish()
     }
 }
@@ -214,7 +218,7 @@ impl Portions for StringPortions<'_> {
 }
 
 impl Output for StringPortions<'_> {
-    fn finish(self) -> Result<(Option<PageFile>, u64)> {
+    fn finish(self) -> Result<Written> {
         self.out.finish()
     }
 }

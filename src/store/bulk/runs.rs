@@ -3,13 +3,18 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::super::walk::Entry;
+use super::distribute::bad;
 use super::files::failed;
 use crate::Result;
 use crate::format::keys::DocumentValue;
+use crate::format::{MAX_ID_BYTES, MAX_PAYLOAD_BYTES};
+use crate::hash::Checksum;
 
 /// So many runs are merged into one, so that few files are open at once, whatever the documents and the memory.
 const FAN_IN: usize = 32;
@@ -17,6 +22,8 @@ const FAN_IN: usize = 32;
 const READ_BYTES: usize = 256 << 10;
 /// What a document takes in memory beside its bytes.
 const INDEX_BYTES: usize = std::mem::size_of::<Place>();
+/// A length that was changed must not become a huge allocation.
+const MAX_RECORD_BYTES: usize = HEAD_BYTES + 64 + MAX_ID_BYTES + MAX_PAYLOAD_BYTES;
 /// Lengths and time of a document in a run.
 const HEAD_BYTES: usize = 2 + 4 + 8;
 
@@ -28,11 +35,26 @@ pub(crate) struct RunWriter {
     bytes: Vec<u8>,
     places: Vec<Place>,
     /// The files of runs by how often they were merged; those that were merged more often are older.
-    levels: Vec<Vec<PathBuf>>,
+    levels: Vec<Vec<RunPath>>,
     written: usize,
     documents: u64,
     /// Whether all ids have eight bytes.
     is_numbered: bool,
+}
+
+/// The finished file of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RunPath {
+    path: PathBuf,
+    bytes: u64,
+    checksum: u64,
+}
+
+impl RunPath {
+    /// Whether there is a file of its length.
+    pub(super) fn is_in_place(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() == self.bytes)
+    }
 }
 
 /// Where a document lies: the first bytes of its id as a number, by which most are told apart, and its start.
@@ -99,7 +121,7 @@ impl RunWriter {
     }
 
     /// Writes out what is in memory, and returns the files of all runs, the oldest first.
-    pub(crate) fn into_files(mut self) -> Result<Vec<PathBuf>> {
+    pub(super) fn into_files(mut self) -> Result<Vec<RunPath>> {
         if !self.places.is_empty() {
             self.spill()?;
         }
@@ -146,7 +168,7 @@ impl RunWriter {
             while let Some(record) = runs.next_record()? {
                 run.put(record)?;
             }
-            for path in &merged {
+            for RunPath { path, .. } in &merged {
                 fs::remove_file(path).map_err(|e| failed("remove", path, e))?;
             }
             file = run.finish()?;
@@ -158,7 +180,8 @@ impl RunWriter {
         self.written += 1;
         let path = self.directory.join(format!("run{:06}", self.written));
         let file = File::create(&path).map_err(|e| failed("create", &path, e))?;
-        Ok(RunFile { file: BufWriter::with_capacity(1 << 20, file), path })
+        let file = BufWriter::with_capacity(1 << 20, file);
+        Ok(RunFile { file, path, bytes: 0, checksum: Checksum::default() })
     }
 }
 
@@ -166,18 +189,22 @@ impl RunWriter {
 struct RunFile {
     file: BufWriter<File>,
     path: PathBuf,
+    bytes: u64,
+    checksum: Checksum,
 }
 
 impl RunFile {
     fn put(&mut self, record: &[u8]) -> Result<()> {
+        self.bytes += record.len() as u64;
+        self.checksum.update(record);
         self.file.write_all(record).map_err(|e| failed("write", &self.path, e))
     }
 
     /// Forces the file to the medium, where another process may go on with it.
-    fn finish(self) -> Result<PathBuf> {
+    fn finish(self) -> Result<RunPath> {
         let failed = |e| failed("write", &self.path, e);
         self.file.into_inner().map_err(|e| failed(e.into_error()))?.sync_data().map_err(failed)?;
-        Ok(self.path)
+        Ok(RunPath { bytes: self.bytes, checksum: self.checksum.finish(), path: self.path })
     }
 }
 
@@ -215,19 +242,21 @@ enum From {
 
 struct Run {
     file: BufReader<File>,
-    path: PathBuf,
+    of: RunPath,
+    /// Of what was read.
+    checksum: Checksum,
     record: Vec<u8>,
 }
 
 impl Runs {
     /// Opens the files of runs, the oldest first.
-    pub(crate) fn open(files: &[PathBuf], sketch_bytes: usize) -> Result<Self> {
+    pub(super) fn open(files: &[RunPath], sketch_bytes: usize) -> Result<Self> {
         let mut runs = Vec::new();
         let mut heap = BinaryHeap::new();
-        for path in files {
-            let file = File::open(path).map_err(|e| failed("read", path, e))?;
+        for of in files {
+            let file = File::open(&of.path).map_err(|e| failed("read", &of.path, e))?;
             let file = BufReader::with_capacity(READ_BYTES, file);
-            let mut run = Run { file, path: path.clone(), record: Vec::new() };
+            let mut run = Run { file, of: of.clone(), checksum: Checksum::default(), record: Vec::new() };
             if run.next(sketch_bytes)? {
                 heap.push(Reverse((run.id(sketch_bytes).to_owned(), runs.len())));
             }
@@ -274,22 +303,31 @@ impl Runs {
 }
 
 impl Run {
-    /// Reads the next record, or returns `false` at the end.
+    /// Reads the next record, or returns `false` at the end, where it is seen whether all was as it was written.
     fn next(&mut self, sketch_bytes: usize) -> Result<bool> {
         self.record.clear();
-        let failed = |e: io::Error| failed("read", &self.path, e);
-        (&mut self.file).take(HEAD_BYTES as u64).read_to_end(&mut self.record).map_err(failed)?;
+        self.take(HEAD_BYTES)?;
         if self.record.is_empty() {
-            return Ok(false);
+            return if self.checksum.finish() == self.of.checksum { Ok(false) } else { Err(bad(&self.of.path)) };
         }
-        let whole = |record: &[u8], length| {
-            if record.len() == length { Ok(()) } else { Err(failed(io::ErrorKind::UnexpectedEof.into())) }
-        };
-        whole(&self.record, HEAD_BYTES)?;
+        if self.record.len() != HEAD_BYTES {
+            return Err(bad(&self.of.path));
+        }
         let length = length_at(&self.record, sketch_bytes, 0);
-        (&mut self.file).take((length - HEAD_BYTES) as u64).read_to_end(&mut self.record).map_err(failed)?;
-        whole(&self.record, length)?;
+        if length > MAX_RECORD_BYTES {
+            return Err(bad(&self.of.path));
+        }
+        self.take(length - HEAD_BYTES)?;
+        if self.record.len() != length {
+            return Err(bad(&self.of.path));
+        }
+        self.checksum.update(&self.record);
         Ok(true)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<()> {
+        let taken = (&mut self.file).take(bytes as u64).read_to_end(&mut self.record);
+        taken.map(|_| ()).map_err(|e| failed("read", &self.of.path, e))
     }
 
     fn id(&self, sketch_bytes: usize) -> &[u8] {
@@ -345,10 +383,25 @@ mod tests {
             writer.push(&n.to_be_bytes(), &value).unwrap();
         }
         let files = writer.into_files().unwrap();
-        let bytes = std::fs::read(&files[0]).unwrap();
-        std::fs::write(&files[0], &bytes[..bytes.len() - 1]).unwrap();
-        assert!(Runs::open(&files, 8).is_err());
-        std::fs::write(&files[0], &bytes[..5]).unwrap();
-        assert!(Runs::open(&files, 8).is_err());
+        let read = |files: &[RunPath]| -> Result<u32> {
+            let (mut runs, mut entry, mut count) = (Runs::open(files, 8)?, Entry::default(), 0);
+            while runs.next(&mut entry)? {
+                count += 1;
+            }
+            Ok(count)
+        };
+        assert_eq!(read(&files).unwrap(), 3);
+        let path = &files[0].path;
+        let bytes = std::fs::read(path).unwrap();
+        for length in 0..bytes.len() {
+            std::fs::write(path, &bytes[..length]).unwrap();
+            assert!(read(&files).is_err(), "{length}");
+        }
+        for bit in 0..bytes.len() * 8 {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(path, changed).unwrap();
+            assert!(read(&files).is_err(), "{bit}");
+        }
     }
 }

@@ -24,7 +24,7 @@ use crate::format::families::Family;
 use crate::format::record::Generations;
 use crate::store::shared::Shared;
 use crate::store::sketch::sealed::Sealed;
-use crate::store::walk::{Source, Walk};
+use crate::store::walk::{Lifetime, Source, Walk};
 use crate::store::{Progress, Store};
 use crate::{Fingerprint, Result};
 
@@ -37,6 +37,14 @@ pub(in crate::store) fn seal(
     mut progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<LoadReport> {
     let _changing = Changing::begin(store)?;
+    seal_under_way(store, options, &mut progress)
+}
+
+fn seal_under_way(
+    store: &Arc<Shared<Fingerprint>>,
+    options: &LoadOptions,
+    mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<LoadReport> {
     let mut report = LoadReport::new(Instant::now(), 0);
     if store.view().frozen.is_some() {
         // What an earlier seal or load has left.
@@ -89,6 +97,13 @@ pub(super) fn set_live_aside(store: &Arc<Shared<Fingerprint>>, options: &LoadOpt
     freeze(store).map(|_| ())
 }
 
+/// How long documents live, by the time that was forced to the medium: what is left out by it is in no later answer
+/// either, whatever the clock of a later process says.
+pub(super) fn lifetime(store: &Shared<Fingerprint>) -> Result<Lifetime> {
+    store.advance_expiry(0)?;
+    Ok(Lifetime { now: store.engine.expiry_limit(), ..store.lifetime() })
+}
+
 /// The documents below the live generation, the newest first.
 pub(super) fn below(store: &Shared<Fingerprint>) -> Vec<Source> {
     let view = store.view();
@@ -118,6 +133,7 @@ fn freeze(store: &Shared<Fingerprint>) -> Result<bool> {
 
 fn set_aside(store: &Shared<Fingerprint>) -> Result<()> {
     let old = store.view().generations;
+    let _copies = store.engine.without_copies();
     super::commit::drop_unnamed(store, old)?;
     let live = old.next();
     let (identity_bytes, retention) = (Fingerprint::IDENTITY_BYTES, store.settings.retention_millis);
@@ -133,7 +149,7 @@ fn merge(
     progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<()> {
     let total = count_below(store)?.unwrap_or(0);
-    let walk = Walk::new(below(store), 8, store.lifetime(), store.engine.path());
+    let walk = Walk::new(below(store), 8, lifetime(store)?, store.engine.path());
     rewrite(store, options, walk, total, report, progress, |old, sealed| Generations { frozen: None, sealed, ..old })
 }
 
@@ -150,7 +166,7 @@ pub(in crate::store) fn rewrite(
     let meter = Meter::new(REMEDY);
     meter.set_total(total * (store.record.design.tables().len() as u64 + 2));
     let temp_dir = options.temp_dir.as_deref();
-    let mut folder = Folder::open(store.engine.path(), None, temp_dir, store.view().generations, store.now())?;
+    let mut folder = Folder::create(store.engine.path(), None, temp_dir, store.view().generations, store.now())?;
     let target = Target::Store { store: Arc::clone(store), folder: folder.path().to_owned() };
     meter.watch(progress, || {
         let build = options.build(&target, &folder, &meter);
@@ -158,14 +174,28 @@ pub(in crate::store) fn rewrite(
         report.phase("documents");
         build.rest(&mut folder, report)?;
         meter.phase("making it visible", 0)?;
-        commit(store, &folder, change)?;
-        folder.remove()?;
+        commit(store, &mut folder, change)?;
+        folder.remove();
         report.phase("commit");
         Ok(())
     })
 }
 
 impl Store<Fingerprint> {
+    /// Does [`Store::seal`] where a million documents are live and they are as much as a share of the sealed ones, which
+    /// is when a store does it by itself. Returns `None` where it is not due.
+    ///
+    /// # Errors
+    /// Those of [`Store::seal`].
+    pub fn seal_if_due(
+        &self,
+        share: f64,
+        options: &LoadOptions,
+        progress: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Option<LoadReport>> {
+        if is_due(&self.shared, share)? { self.seal(options, progress).map(Some) } else { Ok(None) }
+    }
+
     /// Moves the live documents, with the sealed ones, into a new sealed generation, while other calls go on: it
     /// takes less disk, and queries of it are faster. What is stored meanwhile stays live.
     ///
@@ -200,6 +230,16 @@ const FEWEST_LIVE: u64 = 1_000_000;
 /// What sealing in the background may sort in memory.
 const BACKGROUND_MEMORY_BYTES: usize = 256 << 20;
 
+/// Whether so much is live that it is worth a new generation, or a seal that was stopped has set something aside.
+fn is_due(store: &Shared<Fingerprint>, share: f64) -> Result<bool> {
+    let view = store.view();
+    let live = store.engine.approximate_keys(&view.live.documents)?;
+    let sealed = view.generations.sealed.map_or(0, |sealed| sealed.documents);
+    #[expect(clippy::cast_precision_loss, reason = "a share needs no more")]
+    let is_share = live as f64 >= share * sealed as f64;
+    Ok(view.frozen.is_some() || live >= FEWEST_LIVE && is_share)
+}
+
 /// So often the number of live documents is looked at.
 const CALLS: u64 = 1 << 12;
 
@@ -217,16 +257,11 @@ impl Background {
     /// Begins to seal, in another thread, where enough documents are live.
     pub(in crate::store) fn look(&self, store: &Arc<Shared<Fingerprint>>) {
         let Some(share) = self.share else { return };
-        if store.is_changing.load(Ordering::SeqCst) {
+        if store.changes.are_under_way() {
             return;
         }
-        let view = store.view();
-        // What a seal that was stopped has set aside is sealed in any case. What cannot be counted now is counted later.
-        let Ok(live) = store.engine.approximate_keys(&view.live.documents) else { return };
-        let sealed = view.generations.sealed.map_or(0, |sealed| sealed.documents);
-        #[expect(clippy::cast_precision_loss, reason = "a share needs no more")]
-        let is_due = view.frozen.is_some() || live >= FEWEST_LIVE && live as f64 >= share * sealed as f64;
-        if !is_due {
+        // What cannot be counted now is counted later.
+        if !is_due(store, share).unwrap_or(false) {
             return;
         }
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
@@ -236,9 +271,11 @@ impl Background {
         let (store, is_stopped) = (Arc::clone(store), Arc::clone(&self.is_stopped));
         *thread = Some(std::thread::spawn(move || {
             let options = LoadOptions::new().memory_bytes(BACKGROUND_MEMORY_BYTES);
+            let Some(_changing) = Changing::begin_in_background(&store) else { return };
+            let is_wanted = || !is_stopped.load(Ordering::SeqCst) && !store.changes.must_give_way();
             // It is tried again when more was stored; until then answers are right without it.
-            let _ = seal(&store, &options, |_| {
-                if is_stopped.load(Ordering::SeqCst) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let _ = seal_under_way(&store, &options, |_| {
+                if is_wanted() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             });
         }));
     }

@@ -252,18 +252,38 @@ impl Model {
     fn load(&mut self, sequence: u64) {
         let mut loader = self.store().bulk_loader(&load_options()).unwrap();
         let count = self.below(8);
-        let (mut taken, mut later) = (vec![], vec![]);
+        let mut taken = vec![];
+        let mut later: Vec<(Vec<u8>, Option<Known>)> = vec![];
         for _ in 0..count {
             let id = id(sequence, self.below(IDS));
             let (sketch, payload) = (self.sketch(sequence), self.payload());
             loader.push_with(&id, &Fingerprint::new(sketch), &payload).unwrap();
             taken.push((id, sketch, payload));
         }
-        if self.below(3) == 0 {
-            // What is stored while a load is under way stays.
+        for _ in 0..self.below(3) {
+            // What is stored or removed while a load is under way is newer.
             let (id, sketch) = (id(sequence, self.below(IDS)), self.sketch(sequence));
-            self.store().insert(&id, &Fingerprint::new(sketch)).unwrap();
-            later.push((id, sketch));
+            let old = self.live(&id).cloned();
+            if self.below(2) == 0 {
+                let known = later
+                    .iter()
+                    .rev()
+                    .find(|(other, _)| *other == id)
+                    .map(|(_, known): &(_, Option<Known>)| known.clone());
+                let expected = known.unwrap_or(old).map(|known| Fingerprint::new(known.sketch));
+                assert_eq!(self.store().delete(&id).unwrap(), expected);
+                later.push((id, None));
+            } else {
+                // Often what is there already.
+                let (sketch, payload) = match old.filter(|_| self.below(2) == 0) {
+                    Some(old) => (old.sketch, old.payload),
+                    None => (sketch, vec![]),
+                };
+                self.store().insert_with(&id, &Fingerprint::new(sketch), &payload).unwrap();
+                let stored = self.store().get(&id).unwrap().unwrap();
+                let time = u64::try_from(stored.stored_at.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis());
+                later.push((id, Some(Known { sketch, time: time.unwrap(), payload })));
+            }
         }
         if self.below(10) == 0 {
             drop(loader);
@@ -274,8 +294,11 @@ impl Model {
         for (id, sketch, payload) in taken {
             self.put(&id, sketch, &payload);
         }
-        for (id, sketch) in later {
-            self.put(&id, sketch, &[]);
+        for (id, known) in later {
+            match known {
+                Some(known) => drop(self.documents.insert(id, known)),
+                None => drop(self.documents.remove(&id)),
+            }
         }
     }
 

@@ -28,6 +28,7 @@ numbered through all inputs, and their ids are the numbers, 8 bytes big-endian."
 /// than what is added singly.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = LOAD_EXAMPLES, after_help = "See --help for examples.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Load {
     /// The store; `create` makes one
     pub(crate) store: PathBuf,
@@ -55,6 +56,9 @@ pub(crate) struct Load {
     /// Number the documents from FIRST on instead of taking ids; a store with documents needs it for .u64 and .hex
     #[arg(long, value_name = "FIRST", value_parser = count)]
     pub(crate) rows: Option<u64>,
+    /// Take ids as the numbers of rows, as `export` writes those
+    #[arg(long, conflicts_with = "rows")]
+    pub(crate) row_ids: bool,
     /// Go on with a load of the same inputs that was killed
     #[arg(long)]
     pub(crate) resume: bool,
@@ -178,7 +182,7 @@ pub(crate) struct Compact {
 /// Write the documents of a store, or their fingerprints, to a file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  nearstone export seen > seen.jsonl               # load --fingerprints takes it
+  nearstone export seen > seen.jsonl               # load --fingerprints takes it, with --row-ids if ids are rows
   nearstone export seen --format csv --sorted -o by-fingerprint.csv
   nearstone export seen --format u64-le -o seen.u64
   nearstone export seen --pages seen-pages         # with payloads and times, for `load` into another store")]

@@ -88,7 +88,7 @@ impl Rows {
                     let millis = document.stored_at.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
                     object.insert("stored_at_millis".to_owned(), u64::try_from(millis).unwrap_or(u64::MAX).into());
                     if !document.payload.is_empty() {
-                        output::put_id(&mut object, "payload", &document.payload);
+                        output::put_bytes(&mut object, "payload", &document.payload);
                     }
                 }
                 self.out.object(object)

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Get) -> anyhow::Result<Outcome> {
     object.insert("fingerprint".to_owned(), document.sketch.to_string().into());
     object.insert("stored_at_millis".to_owned(), u64::try_from(millis).unwrap_or(u64::MAX).into());
     if !document.payload.is_empty() {
-        output::put_id(&mut object, "payload", &document.payload);
+        output::put_bytes(&mut object, "payload", &document.payload);
     }
     let mut out = Output::stdout();
     out.object(object)?;

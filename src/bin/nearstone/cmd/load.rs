@@ -1,6 +1,9 @@
 //! `nearstone load`
 
 use std::fmt::Write;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -16,7 +19,8 @@ use crate::prose::say;
 
 pub(crate) fn run(args: &Load) -> anyhow::Result<Outcome> {
     if let [folder] = &args.inputs[..]
-        && folder.join("manifest.json").is_file()
+        && args.format.is_none()
+        && is_exchange(folder)
     {
         return load_pages(args, folder);
     }
@@ -28,19 +32,14 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Outcome> {
     if args.resume {
         options = options.keep_unfinished_load();
     }
+    let name = name(args)?;
     let store = SimhashStore::open(&args.store, &options)?;
-    let mut load = args.work.options().name(name(args));
+    let mut load = args.work.options();
+    if let Some(name) = name {
+        load = load.name(name);
+    }
     if kind == Kind::Rows {
-        let first = match args.rows {
-            Some(first) => first,
-            None if store.iter()?.next().is_none() => 0,
-            None => {
-                let why = "the store holds documents already: say with --rows from which number on the new ones are \
-                           numbered, so that they do not take the place of others";
-                return Err(Usage(why.to_owned()).into());
-            }
-        };
-        load = load.rows(first);
+        load = load.rows(args.rows.unwrap_or(0));
     }
     let mut loader = store.bulk_loader(&load)?;
     let mut bad = 0;
@@ -49,6 +48,11 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Outcome> {
             say!("going on with {} documents that were read before", thousands(loader.documents()));
         }
     } else {
+        if kind == Kind::Rows && args.rows.is_none() && store.iter()?.next().is_some() {
+            let why = "the store holds documents already: say with --rows from which number on the new ones are \
+                       numbered, so that they do not take the place of others";
+            return Err(Usage(why.to_owned()).into());
+        }
         if args.resume && !args.work.quiet {
             say!("nothing of such a load is left to go on with: beginning anew");
         }
@@ -118,19 +122,50 @@ fn by_name(path: &Path) -> Option<LoadFormat> {
     }
 }
 
-/// What is loaded, so that a load of something else does not go on with what this one has done.
-fn name(args: &Load) -> String {
-    let mut name = format!("{:?} {} {:?}", args.format, args.fingerprints, args.rows);
+/// What is loaded, so that a load of something else does not go on with what this one has done. The standard input
+/// cannot be told from another one.
+fn name(args: &Load) -> Result<Option<String>, Usage> {
+    if args.inputs.iter().any(|input| input.as_os_str() == "-") {
+        if args.resume {
+            let why = "--resume needs files: what the standard input brings cannot be compared with what was read";
+            return Err(Usage(why.to_owned()));
+        }
+        return Ok(None);
+    }
+    let mut name = format!("{:?} {} {:?} {}", args.format, args.fingerprints, args.rows, args.row_ids);
     let fields = [&args.id_field, &args.text_field, &args.fingerprint_field];
     let _ = write!(name, " {fields:?} {:?} {:?} {}", args.encoding, args.include, args.skip_bad);
     for input in &args.inputs {
         let path = std::path::absolute(input).unwrap_or_else(|_| input.clone());
-        let metadata = std::fs::metadata(&path).ok();
-        let modified = metadata.as_ref().and_then(|m| m.modified().ok()?.duration_since(UNIX_EPOCH).ok());
-        let _ =
-            write!(name, " {}:{:?}:{:?}", path.display(), metadata.map(|m| m.len()), modified.map(|m| m.as_nanos()));
+        let mut files = DefaultHasher::new();
+        hash_files(&path, &mut files);
+        let _ = write!(name, " {}:{:016x}", path.display(), files.finish());
     }
-    name
+    Ok(Some(name))
+}
+
+/// Hashes the names, sizes and times of a file, or of all below a folder.
+fn hash_files(path: &Path, hasher: &mut DefaultHasher) {
+    let Ok(metadata) = std::fs::metadata(path) else { return };
+    path.hash(hasher);
+    metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).hash(hasher);
+    if metadata.is_file() {
+        metadata.len().hash(hasher);
+        return;
+    }
+    let mut entries: Vec<_> = std::fs::read_dir(path).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    entries.sort();
+    for entry in entries.iter().filter(|entry| !entry.is_symlink()) {
+        hash_files(entry, hasher);
+    }
+}
+
+/// Whether a folder holds page files.
+fn is_exchange(folder: &Path) -> bool {
+    // The first field of the manifest.
+    let mut head = Vec::new();
+    let read = File::open(folder.join("manifest.json")).and_then(|file| file.take(256).read_to_end(&mut head));
+    read.is_ok() && String::from_utf8_lossy(&head).contains("nearstone-pages/")
 }
 
 fn read_texts(args: &Load, store: &SimhashStore, loader: &mut BulkLoader) -> anyhow::Result<u64> {
@@ -197,7 +232,15 @@ fn read_fingerprints(args: &Load, are_rows: bool, loader: &mut BulkLoader) -> an
             Ok(batch) if are_rows => loader.push_rows(batch.fingerprints())?,
             Ok(batch) => {
                 for (id, fingerprint) in batch.iter() {
-                    loader.push(id.expect("a column of ids was asked for"), &fingerprint)?;
+                    let id = id.expect("a column of ids was asked for");
+                    if !args.row_ids {
+                        loader.push(id, &fingerprint)?;
+                    } else if let Some(row) = std::str::from_utf8(id).ok().and_then(|id| id.parse::<u64>().ok()) {
+                        loader.push(row.to_be_bytes(), &fingerprint)?;
+                    } else {
+                        let (file, id) = (batch.file().display(), String::from_utf8_lossy(id).into_owned());
+                        anyhow::bail!("{file}: the id {id:?} is not the number of a row: leave out --row-ids");
+                    }
                 }
             }
         }
@@ -208,6 +251,11 @@ fn read_fingerprints(args: &Load, are_rows: bool, loader: &mut BulkLoader) -> an
 }
 
 fn load_pages(args: &Load, folder: &Path) -> anyhow::Result<Outcome> {
+    if args.resume || args.rows.is_some() || args.row_ids || args.skip_bad || args.fingerprints {
+        let why =
+            "page files are taken as they are: leave out --resume, --rows, --row-ids, --skip-bad and --fingerprints";
+        return Err(Usage(why.to_owned()).into());
+    }
     let store = SimhashStore::open(&args.store, &Options::new().sketches_only().auto_seal(None))?;
     let steps = Steps::new(args.work.quiet);
     let report = store.load_pages(folder, &args.work.options(), |progress| steps.show(progress));

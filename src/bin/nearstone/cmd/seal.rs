@@ -24,21 +24,12 @@ pub(crate) fn run(args: &Seal) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Fewer live documents are not worth a new generation.
-const FEWEST_LIVE: u64 = 1_000_000;
-
-/// Seals at the end of a run that has added documents, once a million are live and a quarter as many as are sealed.
+/// Seals at the end of a run that has added documents, where it is due.
 pub(super) fn seal_if_due(store: &SimhashStore, quiet: bool) -> anyhow::Result<()> {
-    let stats = store.stats()?;
-    let live = stats.approximate_documents.saturating_sub(stats.sealed_documents);
-    if live < FEWEST_LIVE || live < stats.sealed_documents / 4 {
-        return Ok(());
-    }
     let steps = Steps::new(quiet);
-    let report = store.seal(&LoadOptions::new(), |progress| steps.show(progress));
+    let report = store.seal_if_due(Options::DEFAULT_AUTO_SEAL, &LoadOptions::new(), |progress| steps.show(progress));
     steps.finish();
-    let report = report?;
-    if !quiet {
+    if let Some(report) = report?.filter(|_| !quiet) {
         say!("{}", summary(&report, 0));
     }
     Ok(())
