@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::build::{DocumentsStep, HoldersStep};
+use super::build::HoldersStep;
+use super::documents::DocumentsStep;
 use super::files::{PageFile, Part, failed, sync_folder};
 use super::runs::RunPath;
 use crate::Result;

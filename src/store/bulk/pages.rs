@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::build::{DocumentsStep, HoldersStep};
+use super::build::HoldersStep;
 use super::commit::commit;
+use super::documents::DocumentsStep;
 use super::files::{ExchangeReader, Form, PageFile, PageFileWriter, Part, failed, hex};
 use super::folder::Folder;
 use super::manifest::Manifest;

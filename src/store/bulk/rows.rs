@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use crossbeam::channel::{Receiver, Sender, bounded};
 
 use super::Target;
-use super::build::{DocumentFiles, DocumentsStep};
 use super::distribute::{Distributed, Distributor};
+use super::documents::{DocumentFiles, DocumentsStep};
 use super::files::PageFile;
 use crate::format::pages::{NUMBERED_DOCUMENTS, encode_numbered};
 use crate::{Fingerprint, Result};
