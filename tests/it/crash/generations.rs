@@ -36,6 +36,57 @@ fn killed_loads_and_seals_leave_the_old_state_or_the_new_one() {
     }
 }
 
+/// Numbered rows go straight into pages, so what is left of them is something else.
+#[test]
+fn killed_loads_of_rows_end_in_the_same_pages() {
+    let mut random = Random(u64::from(std::process::id()));
+    let files = tempfile::tempdir().unwrap();
+    let input = files.path().join("rows.u64");
+    let values: Vec<u8> = (0..400_000).flat_map(|_| random.next().to_le_bytes()).collect();
+    fs::write(&input, values).unwrap();
+    let load = |scratch: &Scratch, is_resumed: bool| {
+        let mut load = program("load", &scratch.path());
+        load.arg(&input).args(["--memory", "8M"]).args(is_resumed.then_some("--resume"));
+        load
+    };
+    let whole = Scratch::new();
+    drop(whole.create(&TableDesign::default()));
+    let begun = Instant::now();
+    assert!(load(&whole, false).status().unwrap().success());
+    let time = u64::try_from(begun.elapsed().as_micros()).unwrap();
+    let expected = pages(&whole.path());
+    let mut resumed = 0;
+    for _ in 0..12 {
+        let scratch = Scratch::new();
+        drop(scratch.create(&TableDesign::default()));
+        let mut is_resumed = false;
+        let has_ended = || {
+            let store = SimhashStore::open_read_only(scratch.path(), &small()).unwrap();
+            let count = store.stats().unwrap().approximate_documents;
+            assert!([0, 400_000].contains(&count));
+            count > 0 && !scratch.path().join("nearstone-load").exists()
+        };
+        for _ in 0..2 {
+            if has_ended() {
+                break;
+            }
+            let child = Running(load(&scratch, is_resumed).spawn().unwrap());
+            std::thread::sleep(Duration::from_micros(random.below(time)));
+            child.kill();
+            is_resumed = true;
+        }
+        if !has_ended() {
+            let ended = load(&scratch, true).stderr(Stdio::piped()).output().unwrap();
+            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+            assert!(ended.status.success(), "{said}");
+            resumed += u64::from(said.contains("going on"));
+        }
+        assert!(pages(&scratch.path()) == expected, "the pages differ");
+        assert_eq!(sound(&scratch.path()).len(), 400_000);
+    }
+    assert!(resumed > 0);
+}
+
 struct Kills {
     random: Random,
     counts: BTreeMap<&'static str, u64>,
