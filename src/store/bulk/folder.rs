@@ -235,21 +235,38 @@ pub(in crate::store) fn clean(store: &Path) -> Result<()> {
 }
 
 fn remove_all(path: &Path, state: Option<&State>) -> Result<()> {
-    let remove = |path: &Path| match fs::remove_dir_all(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("remove", path, e)),
-        _ => Ok(()),
-    };
     if let Some(state) = state {
         let is_named_so = state.temp.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TEMP_PREFIX));
-        // A copy of a store names the folder of the store that it was copied from.
+        // A copy of a store names the folder of the store that it was copied from. The owner may be cut short.
         let is_owned = match fs::read(state.temp.join(OWNER)) {
-            Ok(found) => path.parent().is_some_and(|store| owner(store) == found),
+            Ok(found) => path.parent().is_some_and(|store| owner(store).starts_with(&found)),
             Err(_) => fs::read_dir(&state.temp).is_ok_and(|mut entries| entries.next().is_none()),
         };
         if is_named_so && is_owned {
-            remove(&state.temp)?;
+            remove_last(&state.temp, OWNER)?;
         }
     }
-    // The state goes last, so that it names the temporary files as long as there are any.
-    remove(path)
+    // The state names the temporary files as long as there are any, and what was done as long as anything is left.
+    remove_last(path, STATE)
+}
+
+/// Removes a folder, and a file of it after all else, so that it tells what the folder is until the end.
+fn remove_last(folder: &Path, last: &str) -> Result<()> {
+    let remove = |path: &Path| {
+        let removed =
+            if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        match removed {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("remove", path, e)),
+            _ => Ok(()),
+        }
+    };
+    let entries = match fs::read_dir(folder) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(|e| failed("read", folder, e))?,
+    };
+    for entry in entries.flatten().filter(|entry| entry.file_name() != last) {
+        remove(&entry.path())?;
+    }
+    remove(&folder.join(last))?;
+    fs::remove_dir(folder).map_err(|e| failed("remove", folder, e))
 }

@@ -200,7 +200,8 @@ impl Store<Fingerprint> {
     /// takes less disk, and queries of it are faster. What is stored meanwhile stays live.
     ///
     /// It reads and writes the documents once and sorts their fingerprints for each table, in bounded memory; it
-    /// is worth it when the live documents are a sizeable part. A store does it by itself unless
+    /// is worth it when the live documents are a sizeable part. Until it ends the disk holds the old and the new
+    /// pages. A store does it by itself unless
     /// [`Options::auto_seal`](crate::Options::auto_seal) says otherwise.
     ///
     /// `progress` is told how far it is, and stops it with [`ControlFlow::Break`].
