@@ -260,6 +260,10 @@ fn rows_are_numbered_and_other_ids_refused() {
     assert_eq!(store.get(u64::MAX.to_be_bytes()).unwrap().unwrap().sketch, prints[0]);
     assert!(store.verify(go_on).unwrap().is_sound());
     assert!(!scratch.path().join("nearstone-load").exists());
+    // More memory than there is, is not asked for.
+    let mut vast = store.bulk_loader(&LoadOptions::new().memory_bytes(usize::MAX)).unwrap();
+    vast.push("one more", &prints[0]).unwrap_or_else(|e| panic!("{e}"));
+    vast.commit(go_on).unwrap();
 }
 
 fn write_pages(folder: &Path, documents: u64) {

@@ -43,6 +43,9 @@ pub(super) enum Coding {
 /// The bytes of a key that its bucket does not tell.
 const KEY_BYTES: usize = 7;
 
+/// A larger buffer would save nothing, and a budget that no machine has must not be asked of it.
+const MAX_BUFFER_BYTES: usize = 64 << 20;
+
 /// Takes records in any order.
 pub(super) struct Distributor {
     coding: Coding,
@@ -90,7 +93,7 @@ impl Distributor {
             latest: vec![0; BUCKETS],
             shift,
             buffers: vec![Vec::new(); BUCKETS],
-            buffer_bytes: (memory_bytes / BUCKETS).max(MIN_BUFFER_BYTES),
+            buffer_bytes: (memory_bytes / BUCKETS).clamp(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES),
             path: path.to_owned(),
             file: None,
             written: 0,
