@@ -20,10 +20,10 @@ pub(crate) struct Scan {
 impl Scan {
     pub(super) fn new(database: &Arc<Database>, family: &Handle, path: &Path) -> Self {
         let mut options = ReadOptions::default();
-        // Past prefixes, and without pushing out what queries have cached.
+        // Past prefixes, and without pushing out what queries have cached. RocksDB reads ahead by itself where
+        // blocks are read one after the other; told to, it would do so for each seek of a walk that looks entries up.
         options.set_total_order_seek(true);
         options.fill_cache(false);
-        options.set_readahead_size(2 << 20);
         let mut iterator = OwnedIterator::new(database, family, options);
         iterator.raw_mut().seek_to_first();
         Self { iterator, path: path.to_owned(), returned: false }

@@ -235,10 +235,9 @@ impl Distributed {
             match self.coding {
                 Coding::Plain => return visit(bytes),
                 Coding::Keys => {
-                    let cut = || bad(&self.path);
                     let keys = bytes.chunks_exact(KEY_BYTES);
                     if !keys.remainder().is_empty() {
-                        return Err(cut());
+                        return Err(bad(&self.path));
                     }
                     keys.for_each(|bytes| records.extend_from_slice(&key(bytes)));
                 }

@@ -17,10 +17,12 @@ use super::files::{PageFile, Part, failed, sync_folder};
 use super::runs::RunPath;
 use crate::Result;
 use crate::format::record::Generations;
+use crate::hash::checksum;
 
 /// The name of the folder.
 const NAME: &str = "nearstone-load";
-const STATE: &str = "state.json";
+/// The file of the state: a checksum of 8 bytes, then JSON.
+const STATE: &str = "state";
 /// What the names of folders for temporary files begin with.
 const TEMP_PREFIX: &str = "nearstone-load-";
 /// The version of the state: another build may write it otherwise, and then there is nothing to go on with.
@@ -91,7 +93,7 @@ impl State {
 impl Folder {
     /// Finds what is left of the load with a name, if it can be gone on with.
     pub(super) fn find(store: &Path, name: &str, tables: usize, generations: Generations) -> Option<Self> {
-        let path = store.join(NAME);
+        let path = fs::canonicalize(store).ok()?.join(NAME);
         let state = read(&path).filter(|state| state.name.as_deref() == Some(name))?;
         let folder = Self { path, state, is_kept: true };
         let sealed = generations.sealed.map(|sealed| sealed.number);
@@ -116,7 +118,8 @@ impl Folder {
         generations: Generations,
         time: u64,
     ) -> Result<Self> {
-        let path = store.join(NAME);
+        // Whole, since another process that goes on with it may be in another directory.
+        let path = fs::canonicalize(store).map_err(|e| failed("use", store, e))?.join(NAME);
         clean(store)?;
         fs::create_dir(&path).map_err(|e| failed("create", &path, e))?;
         let state = State {
@@ -188,12 +191,19 @@ impl Folder {
         let (path, beside) = (self.path.join(STATE), self.path.join("state.new"));
         let write = || -> io::Result<()> {
             let mut file = File::create(&beside)?;
-            file.write_all(&serde_json::to_vec(&self.state)?)?;
+            let state = serde_json::to_vec(&self.state)?;
+            file.write_all(&checksum(&state).to_be_bytes())?;
+            file.write_all(&state)?;
             file.sync_all()?;
             fs::rename(&beside, &path)
         };
         write().map_err(|e| failed("write", &path, e))?;
         sync_folder(&self.path)
+    }
+
+    /// Gives up what was done: it is not what it should be, so nobody is to go on with it.
+    pub(super) fn discard(&mut self) {
+        self.is_kept = false;
     }
 
     /// Removes everything. The work is done: what cannot be removed now is removed at the next opening.
@@ -205,7 +215,8 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        if !self.is_kept {
+        // Before anything is read there is nothing to go on with.
+        if !self.is_kept || self.state.read.is_none() {
             // What cannot be removed now is removed at the next opening.
             let _ = remove_all(&self.path, Some(&self.state));
         }
@@ -222,7 +233,9 @@ fn owner(store: &Path) -> Vec<u8> {
 
 fn read(path: &Path) -> Option<State> {
     let bytes = fs::read(path.join(STATE)).ok()?;
-    serde_json::from_slice::<State>(&bytes).ok().filter(|state| state.version == VERSION)
+    let (sum, state) = bytes.split_first_chunk::<8>()?;
+    let is_whole = checksum(state).to_be_bytes() == *sum;
+    serde_json::from_slice::<State>(state).ok().filter(|state| is_whole && state.version == VERSION)
 }
 
 /// Removes what loads that were interrupted have left of the store in a directory.

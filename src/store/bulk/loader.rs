@@ -247,6 +247,15 @@ impl BulkLoader {
     }
 
     fn finish(mut self, meter: &Meter) -> Result<LoadReport> {
+        let ended = self.phases(meter);
+        if let Err(Error::Load { .. } | Error::Pages { .. }) = ended {
+            // A temporary file is not what was written: it must be begun anew.
+            self.folder.discard();
+        }
+        ended
+    }
+
+    fn phases(&mut self, meter: &Meter) -> Result<LoadReport> {
         meter.phase("sorting", 0)?;
         let read = self.documents();
         let mut report = LoadReport::new(self.began, read);

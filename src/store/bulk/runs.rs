@@ -246,6 +246,8 @@ struct Run {
     /// Of what was read.
     checksum: Checksum,
     record: Vec<u8>,
+    /// How much of the record was not read yet: its payload.
+    missing: usize,
 }
 
 impl Runs {
@@ -256,7 +258,7 @@ impl Runs {
         for of in files {
             let file = File::open(&of.path).map_err(|e| failed("read", &of.path, e))?;
             let file = BufReader::with_capacity(READ_BYTES, file);
-            let mut run = Run { file, of: of.clone(), checksum: Checksum::default(), record: Vec::new() };
+            let mut run = Run { file, of: of.clone(), checksum: Checksum::default(), record: Vec::new(), missing: 0 };
             if run.next(sketch_bytes)? {
                 heap.push(Reverse((run.id(sketch_bytes).to_owned(), runs.len())));
             }
@@ -296,33 +298,51 @@ impl Runs {
                     passed.push(*run);
                     heap.pop();
                 }
-                Ok(passed.last().map(|&latest| &runs[latest].record[..]))
+                let latest = *passed.last().expect("one was just taken");
+                runs[latest].complete()?;
+                Ok(Some(&runs[latest].record))
             }
         }
     }
 }
 
 impl Run {
-    /// Reads the next record, or returns `false` at the end, where it is seen whether all was as it was written.
+    /// Goes to the next record and reads what stands before its payload. Returns `false` at the end, where it is
+    /// seen whether all was as it was written.
     fn next(&mut self, sketch_bytes: usize) -> Result<bool> {
+        self.complete()?;
+        if self.record.capacity() > READ_BYTES {
+            self.record = Vec::new();
+        }
         self.record.clear();
         self.take(HEAD_BYTES)?;
         if self.record.is_empty() {
             return if self.checksum.finish() == self.of.checksum { Ok(false) } else { Err(bad(&self.of.path)) };
         }
-        if self.record.len() != HEAD_BYTES {
+        if self.record.len() < HEAD_BYTES || length_at(&self.record, sketch_bytes, 0) > MAX_RECORD_BYTES {
             return Err(bad(&self.of.path));
         }
-        let length = length_at(&self.record, sketch_bytes, 0);
-        if length > MAX_RECORD_BYTES {
-            return Err(bad(&self.of.path));
-        }
-        self.take(length - HEAD_BYTES)?;
-        if self.record.len() != length {
+        let id_bytes = usize::from(u16::from_le_bytes([self.record[0], self.record[1]]));
+        self.missing = length_at(&self.record, sketch_bytes, 0);
+        let front = HEAD_BYTES + sketch_bytes + id_bytes;
+        self.missing -= front;
+        self.take(front - HEAD_BYTES)?;
+        if self.record.len() != front {
             return Err(bad(&self.of.path));
         }
         self.checksum.update(&self.record);
         Ok(true)
+    }
+
+    /// Reads the payload of the record. Of many runs that are merged, those that wait have none in memory.
+    fn complete(&mut self) -> Result<()> {
+        let (front, missing) = (self.record.len(), std::mem::take(&mut self.missing));
+        self.take(missing)?;
+        if self.record.len() != front + missing {
+            return Err(bad(&self.of.path));
+        }
+        self.checksum.update(&self.record[front..]);
+        Ok(())
     }
 
     fn take(&mut self, bytes: usize) -> Result<()> {

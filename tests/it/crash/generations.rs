@@ -64,7 +64,7 @@ fn killed_loads_of_rows_end_in_the_same_pages() {
             let store = SimhashStore::open_read_only(scratch.path(), &small()).unwrap();
             let count = store.stats().unwrap().approximate_documents;
             assert!([0, 400_000].contains(&count));
-            count > 0 && !scratch.path().join("nearstone-load/state.json").exists()
+            count > 0 && !scratch.path().join("nearstone-load/state").exists()
         };
         for _ in 0..2 {
             if has_ended() {

@@ -134,7 +134,8 @@ fn name(args: &Load) -> Result<Option<String>, Usage> {
     }
     let mut name = format!("{:?} {} {:?} {}", args.format, args.fingerprints, args.rows, args.row_ids);
     let fields = [&args.id_field, &args.text_field, &args.fingerprint_field];
-    let _ = write!(name, " {fields:?} {:?} {:?} {}", args.encoding, args.include, args.skip_bad);
+    let (include, bytes) = (&args.include, args.max_record_bytes);
+    let _ = write!(name, " {fields:?} {:?} {include:?} {} {bytes}", args.encoding, args.skip_bad);
     for input in &args.inputs {
         let path = std::path::absolute(input).unwrap_or_else(|_| input.clone());
         let mut files = DefaultHasher::new();
