@@ -215,14 +215,13 @@ impl Error {
             | Self::Distance { .. }
             | Self::Design { .. }
             | Self::Load { .. }
-            | Self::Pages { .. }
             | Self::NoAnalyser { .. } => ErrorKind::Invalid,
             Self::Stopped { .. } => ErrorKind::Stopped,
             Self::NotFound { .. } => ErrorKind::NotFound,
             Self::AlreadyExists { .. } | Self::NotAStore { .. } => ErrorKind::Exists,
             Self::Locked { .. } => ErrorKind::Locked,
             Self::Format { .. } | Self::Mismatch { .. } => ErrorKind::Mismatch,
-            Self::Corrupt { .. } => ErrorKind::Corrupt,
+            Self::Corrupt { .. } | Self::Pages { .. } => ErrorKind::Corrupt,
             Self::ReadOnly { .. } => ErrorKind::ReadOnly,
             Self::DiskFull { .. } | Self::Io { .. } | Self::Storage { .. } => ErrorKind::Io,
         }

@@ -124,6 +124,14 @@ impl FingerprintInputs {
         Ok(self)
     }
 
+    /// Leaves out a file, or all files below a folder, that lie below a folder to be read: the store that they are
+    /// loaded into, for one.
+    #[must_use]
+    pub fn exclude(mut self, path: impl AsRef<Path>) -> Self {
+        self.files.exclude(path.as_ref());
+        self
+    }
+
     /// Takes ids from a column of a table, byte for byte, or from a field of JSON lines, a string or a whole
     /// number. Without it batches have no ids. Formats that have none refuse it, file by file.
     #[must_use]

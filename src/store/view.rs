@@ -237,7 +237,7 @@ impl<S: Sketch> View<S> {
             let hides = if lifetime.retention_millis.is_none() {
                 engine.has(&rows.documents, id)?
             } else if let Some(value) = engine.get(&rows.documents, id)? {
-                is_tombstone(&value) || !lifetime.is_over(open::decode::<S>(engine.path(), &value)?.time)
+                lifetime.hides(&value, S::BYTES).map_err(|e| malformed(engine.path(), e))?
             } else {
                 false
             };

@@ -10,6 +10,7 @@ use super::sketch::Sketch;
 use super::view::{Layer, View};
 use crate::Result;
 use crate::engine::{Engine, Scan, is_expired, malformed};
+use crate::format::Decoded;
 use crate::format::keys::{self, DocumentValue, is_tombstone};
 use crate::format::pages::{DocumentPage, HolderPage};
 
@@ -47,14 +48,14 @@ pub(super) enum Source {
     /// Those of a generation with a key for each.
     Rows(Scan),
     /// Those of a sealed generation.
-    Pages(Scan, Decoded),
+    Pages(Scan, PageAhead),
     /// Those of a load.
     Runs(Runs),
 }
 
 /// The documents of a page, and which is the next of them.
 #[derive(Default)]
-pub(super) struct Decoded {
+pub(super) struct PageAhead {
     documents: Vec<Entry>,
     count: usize,
     at: usize,
@@ -62,7 +63,7 @@ pub(super) struct Decoded {
 
 impl Source {
     pub(super) fn pages(scan: Scan) -> Self {
-        Self::Pages(scan, Decoded::default())
+        Self::Pages(scan, PageAhead::default())
     }
 
     /// Puts the next document into `entry`, or returns `false` at the end.
@@ -108,6 +109,14 @@ pub(super) struct Lifetime {
 }
 
 impl Lifetime {
+    /// Whether the value of a document, or a tombstone, hides what older generations have under its id.
+    pub(super) fn hides(self, value: &[u8], sketch_bytes: usize) -> Decoded<bool> {
+        if is_tombstone(value) {
+            return Ok(true);
+        }
+        Ok(!self.is_over(keys::decode_document(value, sketch_bytes)?.stored_at_millis))
+    }
+
     /// Whether a document that was stored at a time has expired.
     pub(super) fn is_over(self, stored_at_millis: u64) -> bool {
         self.retention_millis.is_some_and(|retention| is_expired(stored_at_millis, retention, self.now))
@@ -200,6 +209,7 @@ pub(super) struct Holders<S: Sketch> {
     /// The documents of the generations with keys, the newest first, as they were when the holders were.
     newer: Vec<(Layer, Scan)>,
     lifetime: Lifetime,
+    path: PathBuf,
     sources: Vec<(Layer, HolderSource)>,
 }
 
@@ -266,7 +276,7 @@ impl<S: Sketch> Holders<S> {
         let pages = view.sealed.iter();
         let pages = pages.map(|sealed| (Layer::Sealed, HolderSource::pages(engine.scan(&sealed.holders), path)));
         let sources = rows.chain(pages).collect();
-        Self { _store: Arc::clone(store), newer, lifetime, sources }
+        Self { _store: Arc::clone(store), newer, lifetime, path: path.to_owned(), sources }
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Holder>> {
@@ -293,11 +303,10 @@ impl<S: Sketch> Holders<S> {
     /// Whether a newer generation than a layer has a document that has not expired, or a tombstone, with an id.
     fn is_hidden(&mut self, layer: Layer, id: &[u8]) -> Result<bool> {
         for (_, documents) in self.newer.iter_mut().take_while(|(newer, _)| *newer != layer) {
-            if let Some((_, value)) = documents.seek(id)?.filter(|(found, _)| *found == id) {
-                let stored = keys::decode_document(value, S::BYTES).ok();
-                if is_tombstone(value) || stored.is_some_and(|stored| !self.lifetime.is_over(stored.stored_at_millis)) {
-                    return Ok(true);
-                }
+            let found = documents.seek(id)?.filter(|(found, _)| *found == id);
+            let hides = found.map(|(_, value)| self.lifetime.hides(value, S::BYTES)).transpose();
+            if hides.map_err(|e| malformed(&self.path, e))? == Some(true) {
+                return Ok(true);
             }
         }
         Ok(false)

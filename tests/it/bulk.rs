@@ -151,7 +151,7 @@ fn texts_are_loaded_as_they_are_added() {
     lab.run(0, &["load", "taken", "pages"]);
     assert_eq!(lab.out(&["export", "taken"]), lab.out(&["export", "loaded"]), "with the times");
     lab.run(0, &["create", "other", "--blocks", "5"]);
-    let refused = lab.refusal(2, &["load", "other", "pages"]);
+    let refused = lab.refusal(3, &["load", "other", "pages"]);
     assert!(refused.contains("manifest.json") && refused.contains("another design"), "{refused}");
 }
 
@@ -188,6 +188,43 @@ fn a_bad_load_is_refused_in_a_line_and_loads_nothing() {
 }
 
 #[test]
+fn nothing_is_written_into_the_folder_of_a_store_nor_read_from_it() {
+    let lab = Lab::new();
+    lab.write("a.csv", "id,fingerprint\nx,1\n");
+    lab.write("t.jsonl", "{\"id\": 1, \"text\": \"some words that make a page\"}\n");
+    lab.run(0, &["create", "inputs/store"]);
+    lab.run(0, &["load", "inputs/store", "a.csv"]);
+    let kept = fs::read(lab.path("inputs/store/CURRENT")).unwrap();
+    for args in [
+        &["export", "inputs/store", "-o", "inputs/store/CURRENT"][..],
+        &["export", "inputs/store", "-o", "inputs/store/new"],
+        &["export", "inputs/store", "--pages", "inputs/store/pages"],
+        &["merge", "inputs/store", "inputs/store", "-o", "inputs/store/merged"],
+        &["dedup", "t.jsonl", "--out", "inputs/store/CURRENT"],
+        &["dedup", "t.jsonl", "--out", "out", "--duplicates", "inputs/store/d"],
+    ] {
+        let refused = lab.refusal(2, args);
+        assert!(refused.contains("in the folder of the store"), "{args:?}: {refused}");
+    }
+    assert_eq!(fs::read(lab.path("inputs/store/CURRENT")).unwrap(), kept);
+    // A folder that is read may hold the store that it is read into.
+    lab.write("inputs/page.txt", "some words that make another page");
+    lab.run(0, &["add", "inputs/store", "inputs"]);
+    lab.run(0, &["load", "inputs/store", "inputs"]);
+    lab.write("inputs/b.hex", "7\n");
+    lab.run(0, &["load", "inputs/store", "inputs", "--include", "*.hex", "--format", "hex", "--rows", "9"]);
+    assert_eq!(lab.out(&["export", "inputs/store"]).lines().count(), 3);
+    // What cannot be a folder for temporary files is in nobody's way later.
+    lab.write("file", "");
+    lab.run(0, &["add", "inputs/store", "t.jsonl"]);
+    let refused = lab.refusal(3, &["seal", "inputs/store", "--temp-dir", "file"]);
+    assert!(refused.contains("file"), "{refused}");
+    lab.run(0, &["add", "inputs/store", "t.jsonl"]);
+    lab.run(0, &["repair", "inputs/store"]);
+    lab.run(0, &["verify", "inputs/store"]);
+}
+
+#[test]
 fn stores_of_one_kind_are_merged_and_others_refused_by_name() {
     let lab = Lab::new();
     lab.write("a.csv", "id,fingerprint\nx,1\ny,2\n");
@@ -217,6 +254,11 @@ fn stores_of_one_kind_are_merged_and_others_refused_by_name() {
         fs::remove_dir_all(lab.path("other")).unwrap();
     }
     assert!(lab.refusal(3, &["merge", "a", "b", "-o", "both"]).contains("already exists"));
+    // What a merge that was killed has left is in no later one's way.
+    lab.run(0, &["create", ".again.nearstone-merge"]);
+    lab.run(0, &["merge", "b", "a", "-o", "again"]);
+    assert_eq!(lab.out(&["export", "again", "--format", "csv"]).lines().nth(2), Some("y,0000000000000002"));
+    assert!(!lab.path(".again.nearstone-merge").exists());
 }
 
 #[test]

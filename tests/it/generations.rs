@@ -349,6 +349,47 @@ fn what_is_stored_or_removed_while_a_load_goes_on_is_newer() {
     }
 }
 
+/// What a generation has replaced is gone from the disk, and from the families.
+#[test]
+fn old_generations_take_no_disk() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let documents = |round: u64| {
+        (0..50_000u64)
+            .map(move |n| (n.to_be_bytes().to_vec(), Fingerprint::new((n + round).wrapping_mul(0x9e37_79b9_7f4a_7c15))))
+    };
+    load(&store, documents(0));
+    let once = store.stats().unwrap().disk_bytes;
+    for round in 1..5 {
+        load(&store, documents(round));
+        store.insert("live", &Fingerprint::new(round)).unwrap();
+        store.seal(&little(), go_on).unwrap();
+    }
+    let later = store.stats().unwrap().disk_bytes;
+    assert!(later < once * 3 / 2, "{later} bytes, {once} after the first load");
+    let families = rocksdb::DB::list_cf(&rocksdb::Options::default(), scratch.path()).unwrap();
+    assert_eq!(families.len(), 1 + 2 * 6, "{families:?}");
+}
+
+/// Of documents with large payloads few are in memory at once, and they come back.
+#[test]
+fn large_payloads_go_through_small_memory() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let payload = |n: u8| vec![n; if n.is_multiple_of(10) { 16 << 20 } else { 300_000 }];
+    for round in 0..2u8 {
+        let mut loader = store.bulk_loader(&little()).unwrap();
+        for n in 0..60u8 {
+            loader.push_with([n.wrapping_mul(7)], &Fingerprint::new(n.into()), &payload(n ^ round)).unwrap();
+        }
+        loader.commit(go_on).unwrap();
+        for n in 0..60u8 {
+            let found = store.get([n.wrapping_mul(7)]).unwrap().unwrap();
+            assert!(found.payload == payload(n ^ round), "{n}");
+        }
+    }
+}
+
 /// An iterator by fingerprints meets each document where it was when the iterator was made.
 #[test]
 fn an_iterator_by_fingerprints_is_of_one_moment() {

@@ -49,6 +49,8 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
     }
     match error.downcast_ref::<nearstone::Error>() {
         Some(nearstone::Error::NotAStore { .. }) => UNFIT,
+        // Pages are an input.
+        None | Some(nearstone::Error::Pages { .. }) => FAILED,
         Some(error) => match error.kind() {
             ErrorKind::Locked => LOCKED,
             ErrorKind::Corrupt | ErrorKind::Mismatch => UNFIT,
@@ -56,7 +58,6 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
             ErrorKind::Stopped => INTERRUPTED,
             _ => FAILED,
         },
-        None => FAILED,
     }
 }
 

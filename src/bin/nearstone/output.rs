@@ -31,6 +31,9 @@ enum Sink {
 impl Output {
     /// Opens a file for writing, or the standard output for `-`.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
+        if path.as_os_str() != "-" {
+            refuse_in_store(path)?;
+        }
         let sink = Self::sink(path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Self { name: path.to_owned(), sink })
     }
@@ -127,6 +130,21 @@ fn target(path: &Path) -> io::Result<PathBuf> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it has no file name"))?;
     Ok(fs::canonicalize(parent)?.join(name))
+}
+
+/// What a store has in its folder (docs/format.md, A store).
+const STORE_MARK: &str = "NEARSTONE-LOCK";
+
+/// Fails where something would be written into the folder of a store, whose files are not ours to replace.
+pub(crate) fn refuse_in_store(path: &Path) -> Result<(), Usage> {
+    let Ok(target) = target(path) else { return Ok(()) };
+    match target.ancestors().skip(1).find(|folder| folder.join(STORE_MARK).exists()) {
+        Some(store) => {
+            let (path, store) = (path.display(), store.display());
+            Err(Usage(format!("{path} is in the folder of the store {store}: write to another place")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Fails where a run would write to what it reads, or write two outputs to one file, under whatever

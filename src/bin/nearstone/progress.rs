@@ -76,7 +76,18 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    pub(crate) fn new(quiet: bool) -> Self {
+    /// Does something long, and shows its phases.
+    pub(crate) fn during<T>(
+        quiet: bool,
+        work: impl FnOnce(&mut dyn FnMut(nearstone::Progress) -> ControlFlow<()>) -> T,
+    ) -> T {
+        let steps = Self::new(quiet);
+        let ended = work(&mut |progress| steps.show(progress));
+        steps.bar.finish_and_clear();
+        ended
+    }
+
+    fn new(quiet: bool) -> Self {
         let is_hidden = quiet || !std::io::stderr().is_terminal();
         let target = if is_hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
@@ -86,7 +97,7 @@ impl Steps {
     }
 
     /// Shows how far it is, and stops it once the program was asked to end.
-    pub(crate) fn show(&self, progress: nearstone::Progress) -> ControlFlow<()> {
+    fn show(&self, progress: nearstone::Progress) -> ControlFlow<()> {
         if self.bar.message() != progress.phase {
             self.bar.set_message(progress.phase);
             self.bar.reset_eta();
@@ -99,10 +110,6 @@ impl Steps {
         self.bar.set_length(total.max(done));
         self.bar.set_position(done);
         if interrupt::check().is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
     }
 }
 

@@ -20,7 +20,7 @@ use crate::format::record::Generations;
 use crate::hash::checksum;
 
 /// The name of the folder.
-const NAME: &str = "nearstone-load";
+pub(super) const NAME: &str = "nearstone-load";
 /// The file of the state: a checksum of 8 bytes, then JSON.
 const STATE: &str = "state";
 /// What the names of folders for temporary files begin with.

@@ -12,7 +12,7 @@ use super::folder::Folder;
 use crate::{Error, Result, Table, TableDesign};
 
 /// The name of the manifest in its folder.
-const NAME: &str = "manifest.json";
+pub(super) const NAME: &str = "manifest.json";
 const FORMAT: &str = "nearstone-pages/1";
 const SKETCH: &str = "simhash64";
 

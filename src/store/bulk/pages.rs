@@ -40,6 +40,14 @@ impl BulkLoader {
     ) -> Result<Self> {
         let path = folder.as_ref();
         fs::create_dir_all(path).map_err(|e| failed("create", path, e))?;
+        if path.join(super::folder::NAME).is_dir() && !path.join(super::manifest::NAME).exists() {
+            // One that was killed: nobody reads what has no manifest.
+            super::clean(path)?;
+            for part in Part::all(design.tables().len()).map(|part| path.join(part.name())).filter(|part| part.is_dir())
+            {
+                fs::remove_dir_all(&part).map_err(|e| failed("remove", &part, e))?;
+            }
+        }
         if fs::read_dir(path).map_err(|e| failed("read", path, e))?.next().is_some() {
             let what = "the folder is not empty: name a new one".to_owned();
             return Err(Error::Pages { path: path.to_owned(), what });

@@ -14,6 +14,7 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
     let store = SimhashStore::open(&args.store, &Options::new().auto_seal(None))?;
     let analyser = store.analyser().ok_or_else(|| nearstone::Error::NoAnalyser { path: args.store.clone() })?;
     let simhash = Simhash::new(analyser.clone());
+    let inputs = inputs.exclude(store.path());
     let progress = Progress::new(&inputs, args.input.quiet);
     let (mut added, mut replaced, mut without, mut bad) = (0u64, 0u64, 0u64, 0u64);
     let ended = pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |event| {

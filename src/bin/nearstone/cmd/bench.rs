@@ -38,7 +38,7 @@ pub(crate) fn load(args: &BenchLoad) -> anyhow::Result<Outcome> {
     };
     out.bytes(text.as_bytes())?;
     out.finish()?;
-    Ok(if queried.missed == 0 { Outcome::Done } else { Outcome::No })
+    Ok(if queried.missed() == 0 { Outcome::Done } else { Outcome::No })
 }
 
 /// The n-th of a sequence of uniform, distinct values.
@@ -77,18 +77,18 @@ impl Loaded {
             progress.now(loader.documents());
         }
         progress.finish();
-        let steps = Steps::new(args.work.quiet);
         let (mut peak, mut looked) = (0, Instant::now());
         let temp = args.work.temp_dir.as_deref();
-        let report = loader.commit(|progress| {
-            if looked.elapsed() > Duration::from_millis(200) {
-                peak = peak.max(disk_usage(path) + temp.map_or(0, disk_usage));
-                looked = Instant::now();
-            }
-            steps.show(progress)
-        });
-        steps.finish();
-        let (report, seconds) = (report?, begun.elapsed().as_secs_f64());
+        let report = Steps::during(args.work.quiet, |show| {
+            loader.commit(|progress| {
+                if looked.elapsed() > Duration::from_millis(200) {
+                    peak = peak.max(disk_usage(path) + temp.map_or(0, disk_usage));
+                    looked = Instant::now();
+                }
+                show(progress)
+            })
+        })?;
+        let seconds = begun.elapsed().as_secs_f64();
         let store_bytes = disk_usage(path);
         Ok(Self {
             report,
@@ -135,29 +135,35 @@ fn peak_rss() -> Option<u64> {
 
 /// What queries took: when they were asked first, and when they were asked again, with what they read cached.
 struct Queried {
+    first: Pass,
+    again: Pass,
+}
+
+/// What queries took, one after the other.
+struct Pass {
+    /// Of each query, the quickest first.
     micros: Vec<f64>,
-    again: Vec<f64>,
     missed: u64,
     candidates: u64,
 }
 
 impl Queried {
-    /// Asks for stored fingerprints with up to the distance of bits flipped.
     fn measure(args: &BenchLoad, path: &Path) -> anyhow::Result<Self> {
         let store = SimhashStore::open_read_only(path, &Options::new().sketches_only().cache_bytes(args.cache))?;
-        let mut queried = Self { micros: Vec::new(), again: Vec::new(), missed: 0, candidates: 0 };
-        queried.pass(args, &store)?;
-        queried.again = std::mem::take(&mut queried.micros);
-        queried.pass(args, &store)?;
-        std::mem::swap(&mut queried.again, &mut queried.micros);
-        // Both passes have counted them.
-        queried.candidates /= 2;
-        Ok(queried)
+        Ok(Self { first: Pass::measure(args, &store)?, again: Pass::measure(args, &store)? })
     }
 
-    fn pass(&mut self, args: &BenchLoad, store: &SimhashStore) -> anyhow::Result<()> {
-        let queried = self;
-        for i in 0..if args.fingerprints == 0 { 0 } else { args.queries } {
+    fn missed(&self) -> u64 {
+        self.first.missed + self.again.missed
+    }
+}
+
+impl Pass {
+    /// Asks for stored fingerprints with up to the distance of bits flipped.
+    fn measure(args: &BenchLoad, store: &SimhashStore) -> anyhow::Result<Self> {
+        let mut pass = Self { micros: Vec::new(), missed: 0, candidates: 0 };
+        let queries = if args.fingerprints == 0 { 0 } else { args.queries };
+        for i in 0..queries {
             interrupt::check()?;
             let row = value(i ^ 1 << 63) % args.fingerprints;
             let mut flipped = value(row);
@@ -166,12 +172,12 @@ impl Queried {
             }
             let begun = Instant::now();
             let matches = store.query(&Fingerprint::new(flipped), args.max_distance)?;
-            queried.micros.push(begun.elapsed().as_secs_f64() * 1e6);
-            queried.candidates += matches.stats().candidates;
-            queried.missed += u64::from(!matches.iter().any(|found| found.id == row.to_be_bytes()));
+            pass.micros.push(begun.elapsed().as_secs_f64() * 1e6);
+            pass.candidates += matches.stats().candidates;
+            pass.missed += u64::from(!matches.iter().any(|found| found.id == row.to_be_bytes()));
         }
-        queried.micros.sort_by(f64::total_cmp);
-        Ok(())
+        pass.micros.sort_by(f64::total_cmp);
+        Ok(pass)
     }
 }
 
@@ -277,14 +283,14 @@ fn as_text(args: &BenchLoad, design: &TableDesign, loaded: &Loaded, queried: &Qu
         ),
         format!(
             "queries           {} at distance {}: {} missed; p50 {:.1} us, p99 {:.1} us, again {:.1} and {:.1} us; {:.0} candidates",
-            thousands(queried.micros.len() as u64),
+            thousands(queried.first.micros.len() as u64),
             args.max_distance,
-            queried.missed,
-            quantile(&queried.micros, 0.5),
-            quantile(&queried.micros, 0.99),
-            quantile(&queried.again, 0.5),
-            quantile(&queried.again, 0.99),
-            float(queried.candidates) / float((queried.micros.len() as u64).max(1))
+            queried.missed(),
+            quantile(&queried.first.micros, 0.5),
+            quantile(&queried.first.micros, 0.99),
+            quantile(&queried.again.micros, 0.5),
+            quantile(&queried.again.micros, 0.99),
+            float(queried.first.candidates) / float((queried.first.micros.len() as u64).max(1))
         ),
     ];
     lines.join("\n") + "\n"
@@ -316,13 +322,13 @@ fn as_json(
         "sort_in_memory_seconds": than.sort_seconds,
         "key_each_seconds": than.keys_seconds,
         "key_each_bytes": than.keys_bytes,
-        "queries": queried.micros.len(),
-        "missed": queried.missed,
-        "query_p50_micros": quantile(&queried.micros, 0.5),
-        "query_p90_micros": quantile(&queried.micros, 0.9),
-        "query_p99_micros": quantile(&queried.micros, 0.99),
-        "query_again_p50_micros": quantile(&queried.again, 0.5),
-        "query_again_p99_micros": quantile(&queried.again, 0.99),
-        "candidates": queried.candidates,
+        "queries": queried.first.micros.len(),
+        "missed": queried.missed(),
+        "query_p50_micros": quantile(&queried.first.micros, 0.5),
+        "query_p90_micros": quantile(&queried.first.micros, 0.9),
+        "query_p99_micros": quantile(&queried.first.micros, 0.99),
+        "query_again_p50_micros": quantile(&queried.again.micros, 0.5),
+        "query_again_p99_micros": quantile(&queried.again.micros, 0.99),
+        "candidates": queried.first.candidates,
     })
 }

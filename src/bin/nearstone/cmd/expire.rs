@@ -13,9 +13,7 @@ pub(crate) fn run(args: &Expire) -> anyhow::Result<Outcome> {
         let why = "documents of this store never expire: create one with --retention for those that should";
         return Err(Usage(why.to_owned()).into());
     }
-    let steps = Steps::new(false);
-    let removed = store.expire(|progress| steps.show(progress));
-    steps.finish();
+    let removed = Steps::during(false, |show| store.expire(show));
     store.flush()?;
     say!("expired documents removed: {}", thousands(removed?));
     Ok(Outcome::Done)

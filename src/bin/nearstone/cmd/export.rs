@@ -5,30 +5,20 @@ use std::time::UNIX_EPOCH;
 use nearstone::{BulkLoader, Document, Fingerprint, Options, SimhashStore};
 use serde_json::Map;
 
-use super::load::summary;
+use super::load;
 use crate::args::{Export, ExportFormat};
 use crate::failure::Outcome;
 use crate::interrupt;
 use crate::output::{self, Output};
-use crate::progress::Steps;
-use crate::prose::say;
 
 pub(crate) fn run(args: &Export) -> anyhow::Result<Outcome> {
     let store = SimhashStore::open_read_only(&args.store, &Options::new().sketches_only())?;
     if let Some(folder) = &args.pages {
-        let mut loader =
-            BulkLoader::to_pages(folder, store.design(), store.retention().is_some(), &args.work.options())?;
-        for document in store.iter()? {
-            interrupt::check()?;
-            loader.push_document(&document?)?;
-        }
-        let steps = Steps::new(args.work.quiet);
-        let report = loader.commit(|progress| steps.show(progress));
-        steps.finish();
-        let report = report?;
-        if !args.work.quiet {
-            say!("{}", summary(&report, 0));
-        }
+        output::refuse_in_store(folder)?;
+        let options = args.work.options();
+        let loader = BulkLoader::to_pages(folder, store.design(), store.retention().is_some(), &options)?;
+        let report = load::copy(&[store], loader, args.work.quiet)?;
+        load::tell(&report, 0, args.work.quiet);
         return Ok(Outcome::Done);
     }
     let mut rows = Rows { format: args.format, out: Output::create(&args.out)?, line: Vec::new() };

@@ -58,16 +58,12 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Outcome> {
         }
         bad = match kind {
             Kind::Texts => read_texts(args, &store, &mut loader)?,
-            Kind::Ids | Kind::Rows => read_fingerprints(args, kind == Kind::Rows, &mut loader)?,
+            Kind::Ids | Kind::Rows => read_fingerprints(args, &store, kind == Kind::Rows, &mut loader)?,
         };
     }
-    let steps = Steps::new(args.work.quiet);
-    let report = loader.commit(|progress| steps.show(progress));
-    steps.finish();
-    let report = report?;
-    if !args.work.quiet {
-        say!("{}", summary(&report, bad));
-    }
+    let quiet = args.work.quiet;
+    let report = Steps::during(quiet, |show| loader.commit(show))?;
+    tell(&report, bad, quiet);
     Ok(Outcome::Done)
 }
 
@@ -176,7 +172,7 @@ fn read_texts(args: &Load, store: &SimhashStore, loader: &mut BulkLoader) -> any
         None => Format::Auto,
     };
     let inputs = Inputs::new(&args.inputs).format(format).max_record_bytes(args.max_record_bytes);
-    let inputs = inputs.include(&args.include).map_err(|e| Usage(e.to_string()))?;
+    let inputs = inputs.include(&args.include).map_err(|e| Usage(e.to_string()))?.exclude(store.path());
     let fields = Fields { id: Some(args.id_field.clone()), text: args.text_field.clone() };
     let analyser = store.analyser().ok_or_else(|| nearstone::Error::NoAnalyser { path: args.store.clone() })?;
     let simhash = Simhash::new(analyser.clone());
@@ -208,7 +204,12 @@ fn read_texts(args: &Load, store: &SimhashStore, loader: &mut BulkLoader) -> any
     Ok(bad)
 }
 
-fn read_fingerprints(args: &Load, are_rows: bool, loader: &mut BulkLoader) -> anyhow::Result<u64> {
+fn read_fingerprints(
+    args: &Load,
+    store: &SimhashStore,
+    are_rows: bool,
+    loader: &mut BulkLoader,
+) -> anyhow::Result<u64> {
     let mut inputs = FingerprintInputs::new(&args.inputs)
         .fingerprint_field(&args.fingerprint_field)
         .encoding(args.encoding.into())
@@ -219,7 +220,7 @@ fn read_fingerprints(args: &Load, are_rows: bool, loader: &mut BulkLoader) -> an
     if !are_rows {
         inputs = inputs.id_field(&args.id_field);
     }
-    let inputs = inputs.include(&args.include).map_err(|e| Usage(e.to_string()))?;
+    let inputs = inputs.include(&args.include).map_err(|e| Usage(e.to_string()))?.exclude(store.path());
     let progress = Progress::of_bytes(inputs.total_bytes(), inputs.bytes_read(), args.work.quiet);
     let mut bad = 0;
     for batch in inputs {
@@ -258,25 +259,35 @@ fn load_pages(args: &Load, folder: &Path) -> anyhow::Result<Outcome> {
         return Err(Usage(why.to_owned()).into());
     }
     let store = SimhashStore::open(&args.store, &Options::new().sketches_only().auto_seal(None))?;
-    let steps = Steps::new(args.work.quiet);
-    let report = store.load_pages(folder, &args.work.options(), |progress| steps.show(progress));
-    steps.finish();
-    let report = report?;
-    if !args.work.quiet {
-        say!("{}", summary(&report, 0));
-    }
+    let quiet = args.work.quiet;
+    let report = Steps::during(quiet, |show| store.load_pages(folder, &args.work.options(), show))?;
+    tell(&report, 0, quiet);
     Ok(Outcome::Done)
 }
 
-/// What a load has done, in a line.
-pub(super) fn summary(report: &LoadReport, bad: u64) -> String {
+/// Takes all documents of some stores, those of the last one last, and loads them.
+pub(super) fn copy(stores: &[SimhashStore], mut loader: BulkLoader, quiet: bool) -> anyhow::Result<LoadReport> {
+    for store in stores {
+        for document in store.iter()? {
+            interrupt::check()?;
+            loader.push_document(&document?)?;
+        }
+    }
+    Ok(Steps::during(quiet, |show| loader.commit(show))?)
+}
+
+/// Says what a load has done, in a line.
+pub(super) fn tell(report: &LoadReport, bad: u64, quiet: bool) {
+    if quiet {
+        return;
+    }
     let phases = report.phases.iter().map(|(name, time)| format!("{name} {:.1} s", time.as_secs_f64()));
     let bad = if bad == 0 { String::new() } else { format!(", bad records {}", thousands(bad)) };
-    format!(
+    say!(
         "read {}{bad}; sealed now {} documents with {} distinct fingerprints ({})",
         thousands(report.read),
         thousands(report.documents),
         thousands(report.sketches),
         phases.collect::<Vec<_>>().join(", ")
-    )
+    );
 }

@@ -1,13 +1,15 @@
 //! `nearstone merge`
 
-use nearstone::{LoadReport, Options, SimhashStore};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
-use super::load::summary;
+use anyhow::Context;
+use nearstone::{Options, SimhashStore};
+
+use super::load;
 use crate::args::Merge;
 use crate::failure::{Outcome, Usage};
-use crate::interrupt;
-use crate::progress::Steps;
-use crate::prose::say;
+use crate::output;
 
 pub(crate) fn run(args: &Merge) -> anyhow::Result<Outcome> {
     let open = |path| SimhashStore::open_read_only(path, &Options::new());
@@ -40,32 +42,38 @@ pub(crate) fn run(args: &Merge) -> anyhow::Result<Outcome> {
     if let Some(retention) = first.retention() {
         options = options.retention(retention);
     }
-    let merged = SimhashStore::create(&args.out, first.design(), &options)?;
-    let report = match merge(args, &stores, &merged) {
-        Ok(report) => report,
-        Err(e) => {
-            // It was made by this run, and has nothing in it.
-            drop(merged);
-            let _ = std::fs::remove_dir_all(&args.out);
-            return Err(e);
-        }
-    };
-    if !args.work.quiet {
-        say!("{}", summary(&report, 0));
+    output::refuse_in_store(&args.out)?;
+    if std::fs::symlink_metadata(&args.out).is_ok() {
+        return Err(nearstone::Error::AlreadyExists { path: args.out.clone() }.into());
     }
+    // Made under another name, so that under its own it is always whole.
+    let unfinished = beside(&args.out)?;
+    remove(&unfinished)?;
+    let made = SimhashStore::create(&unfinished, first.design(), &options)
+        .map_err(Into::into)
+        .and_then(|merged| load::copy(&stores, merged.bulk_loader(&args.work.options())?, args.work.quiet));
+    let report = made.inspect_err(|_| drop(remove(&unfinished)))?;
+    std::fs::rename(&unfinished, &args.out)
+        .with_context(|| format!("cannot rename {} to {}", unfinished.display(), args.out.display()))?;
+    load::tell(&report, 0, args.work.quiet);
     Ok(Outcome::Done)
 }
 
-fn merge(args: &Merge, stores: &[SimhashStore], merged: &SimhashStore) -> anyhow::Result<LoadReport> {
-    let mut loader = merged.bulk_loader(&args.work.options())?;
-    for store in stores {
-        for document in store.iter()? {
-            interrupt::check()?;
-            loader.push_document(&document?)?;
+/// The name under which a store is made.
+fn beside(path: &Path) -> Result<PathBuf, Usage> {
+    let name = path.file_name().ok_or_else(|| Usage(format!("{} has no name of its own", path.display())))?;
+    let mut beside = OsString::from(".");
+    beside.push(name);
+    beside.push(".nearstone-merge");
+    Ok(path.with_file_name(beside))
+}
+
+/// Removes what a merge that was killed has left.
+fn remove(unfinished: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_dir_all(unfinished) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(e).with_context(|| format!("cannot remove {}", unfinished.display()))
         }
+        _ => Ok(()),
     }
-    let steps = Steps::new(args.work.quiet);
-    let report = loader.commit(|progress| steps.show(progress));
-    steps.finish();
-    Ok(report?)
 }

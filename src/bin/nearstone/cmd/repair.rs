@@ -8,9 +8,7 @@ use crate::progress::{Steps, thousands};
 use crate::prose::say;
 
 pub(crate) fn run(args: &Repair) -> anyhow::Result<Outcome> {
-    let steps = Steps::new(args.quiet);
-    let repaired = SimhashStore::repair(&args.store, &Options::new(), |progress| steps.show(progress));
-    steps.finish();
-    say!("tables and holders made anew, documents: {}", thousands(repaired?.documents));
+    let repaired = Steps::during(args.quiet, |show| SimhashStore::repair(&args.store, &Options::new(), show))?;
+    say!("tables and holders made anew, documents: {}", thousands(repaired.documents));
     Ok(Outcome::Done)
 }

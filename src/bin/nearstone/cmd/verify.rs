@@ -12,10 +12,7 @@ use crate::progress::{Steps, thousands};
 
 pub(crate) fn run(args: &Verify) -> anyhow::Result<Outcome> {
     let store = SimhashStore::open_read_only(&args.store, &Options::new().sketches_only())?;
-    let steps = Steps::new(args.quiet);
-    let found = store.verify(|progress| steps.show(progress));
-    steps.finish();
-    let found = found?;
+    let found = Steps::during(args.quiet, |show| store.verify(show))?;
     let mut out = Output::stdout();
     out.bytes(if args.json { as_json(&found) } else { as_text(&found) }.as_bytes())?;
     out.finish()?;
