@@ -455,4 +455,26 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_temporary_file_that_was_changed_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("records");
+        let mut distributor = Distributor::new(&path, Coding::Numbered, 0);
+        for n in 0..2_000u64 {
+            distributor.push_numbered(n.wrapping_mul(0x9e37_79b9_7f4a_7c15), n).unwrap();
+        }
+        let parts = [distributor.finish(true).unwrap()];
+        let drained = || drain(&parts, 0..BUCKETS, 1 << 20, &dir.path().join("deeper"), &mut Collected::default());
+        drained().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        for bit in (0..bytes.len() * 8).step_by(997) {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, changed).unwrap();
+            assert!(drained().is_err(), "{bit}");
+        }
+        std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+        assert!(drained().is_err());
+    }
 }
