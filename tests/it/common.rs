@@ -1,10 +1,12 @@
 //! What the themes share: stores in temporary directories, values from a seed, brute force.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use nearstone::{Fingerprint, Options, SimhashStore, TableDesign};
+use nearstone::{Fingerprint, LoadOptions, Options, Progress, SimhashStore, TableDesign};
 use tempfile::TempDir;
 
 /// A store in a directory of its own that goes away with it.
@@ -103,4 +105,26 @@ pub(crate) fn data(set: &str) -> Option<PathBuf> {
     let _ =
         writeln!(std::io::stderr(), "skipped: no data set {set}; NEARSTONE_TEST_DATA names the folder that holds it");
     None
+}
+
+/// What lets a long step run to its end.
+pub(crate) fn go_on(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// Bulk loading that has little memory, so that it goes through many runs.
+pub(crate) fn little() -> LoadOptions {
+    LoadOptions::new().memory_bytes(8 << 20)
+}
+
+/// Copies a folder and all that is in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        if entry.metadata().unwrap().is_dir() {
+            copy(&entry.path(), &to.join(entry.file_name()));
+        } else {
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
 }

@@ -7,11 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use nearstone::{Error, ErrorKind, Fingerprint, Options, Progress, SimhashStore, TableDesign};
 
-use crate::common::{Random, Scratch, small};
-
-fn go_on(_: Progress) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
+use crate::common::{Random, Scratch, go_on, small};
 
 fn filled(scratch: &Scratch, count: u64) -> SimhashStore {
     let store = scratch.create(&TableDesign::default());

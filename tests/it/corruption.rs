@@ -6,15 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nearstone::{Fingerprint, SimhashStore, TableDesign};
 
-use crate::common::{BruteForce, Random, Scratch, small};
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
-    }
-}
+use crate::common::{BruteForce, Random, Scratch, copy, small};
 
 fn files(path: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();

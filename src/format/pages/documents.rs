@@ -115,7 +115,7 @@ impl<'a> DocumentPage<'a> {
             return Err(malformed("has columns that its format does not have"));
         }
         let (ids, rest) = if flags & EIGHT_BYTE_IDS != 0 {
-            let (ids, rest) = Page::parse(rest).map_err(|e| malformed(e.0))?;
+            let (ids, rest) = Page::parse(rest).map_err(|e| malformed(&format!("has bad ids: {}", e.0)))?;
             (DocumentIds::Numbers(ids), rest)
         } else {
             let (ids, rest) = parse_fronts(rest).ok_or_else(|| malformed("has ids that are cut short"))?;
@@ -127,11 +127,12 @@ impl<'a> DocumentPage<'a> {
         };
         let sketches = rest.split_at_checked(count * sketch_bytes);
         let (sketches, rest) = sketches.ok_or_else(|| malformed("has too few sketches"))?;
-        let (times, rest) = Packed::parse(rest, count).map_err(|e| malformed(e.0))?;
+        let (times, rest) = Packed::parse(rest, count).map_err(|e| malformed(&format!("has bad times: {}", e.0)))?;
         let (payloads, rest) = if flags & PAYLOADS == 0 {
             (None, rest)
         } else {
-            let (lengths, rest) = Packed::parse(rest, count).map_err(|e| malformed(e.0))?;
+            let (lengths, rest) =
+                Packed::parse(rest, count).map_err(|e| malformed(&format!("has bad lengths of payloads: {}", e.0)))?;
             let (bytes, rest) =
                 take_strings(lengths, count, rest).ok_or_else(|| malformed("has payloads cut short"))?;
             if (0..count).any(|i| lengths.get(i) > MAX_PAYLOAD_BYTES as u64) {

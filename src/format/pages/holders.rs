@@ -80,9 +80,9 @@ impl<'a> HolderPage<'a> {
         if flags & !(EIGHT_BYTE_IDS | TIMES) != 0 {
             return Err(malformed("has columns that its format does not have"));
         }
-        let (identities, rest) = Page::parse(rest).map_err(|e| malformed(e.0))?;
+        let (identities, rest) = Page::parse(rest).map_err(|e| malformed(&format!("has bad sketches: {}", e.0)))?;
         let count = identities.len();
-        let (numbers, rest) = Packed::parse(rest, count).map_err(|e| malformed(e.0))?;
+        let (numbers, rest) = Packed::parse(rest, count).map_err(|e| malformed(&format!("has bad ids: {}", e.0)))?;
         let (ids, rest) = if flags & EIGHT_BYTE_IDS != 0 {
             (HolderIds::Numbers(numbers), rest)
         } else {
@@ -92,7 +92,8 @@ impl<'a> HolderPage<'a> {
         let (times, rest) = if flags & TIMES == 0 {
             (None, rest)
         } else {
-            let (times, rest) = Packed::parse(rest, count).map_err(|e| malformed(e.0))?;
+            let (times, rest) =
+                Packed::parse(rest, count).map_err(|e| malformed(&format!("has bad times: {}", e.0)))?;
             (Some(times), rest)
         };
         if !rest.is_empty() {
