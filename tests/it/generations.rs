@@ -105,6 +105,21 @@ fn answers_are_those_of_brute_force_whatever_the_generations() {
 }
 
 #[test]
+fn a_match_that_one_table_alone_finds_is_found_on_whichever_page() {
+    let mut random = Random(77);
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::named("4x1", 3).unwrap());
+    // All share one prefix of table 0, over many pages; they differ from the queries in each of the other blocks.
+    let values: Vec<u64> = (0..6_000).map(|_| random.next() >> 16 | 0xabcd << 48).collect();
+    load(&store, values.iter().enumerate().map(|(n, &value)| (n.to_string().into_bytes(), Fingerprint::new(value))));
+    for value in values {
+        let query = value ^ 1 << random.below(16) ^ 1 << (16 + random.below(16)) ^ 1 << (32 + random.below(16));
+        let found = store.query(&Fingerprint::new(query), 3).unwrap();
+        assert!(!found.is_empty(), "{query:x} misses {value:x}");
+    }
+}
+
+#[test]
 fn a_fingerprint_that_is_sealed_and_live_is_one_candidate_a_table() {
     let scratch = Scratch::new();
     let store = scratch.create(&TableDesign::default());
