@@ -78,7 +78,7 @@ impl PinnedRows {
             }
         }
         if by_documents != by_holders {
-            compare_documents(store, &mut self, now, found, reporter)?;
+            compare_documents(store, &mut self, [&by_documents, &by_holders], now, found, reporter)?;
         }
         for table in 0..self.tables.len() {
             reporter.phase("tables")?;
@@ -94,7 +94,7 @@ impl PinnedRows {
                 }
             }
             if by_table != sketches {
-                compare_table(view, table, &mut self, found, reporter)?;
+                compare_table(view, table, &mut self, [&by_table, &sketches], found, reporter)?;
             }
         }
         Ok(())
@@ -117,6 +117,7 @@ fn holder_of<S: Sketch>(store: &Shared<S>, id: &[u8], value: &[u8], now: u64) ->
 fn compare_documents<S: Sketch>(
     store: &Shared<S>,
     pinned: &mut PinnedRows,
+    [by_documents, by_holders]: [&Sum; 2],
     now: u64,
     found: &mut Verification,
     reporter: &mut Reporter<impl FnMut(Progress) -> ControlFlow<()>>,
@@ -127,6 +128,9 @@ fn compare_documents<S: Sketch>(
     while let Some((id, value)) = pinned.documents.next()? {
         reporter.done(1)?;
         let Ok(Some(holder)) = holder_of(store, id, value, now) else { continue };
+        if !by_documents.differs_near(by_holders, &holder) {
+            continue;
+        }
         let (key, time) = holder.split_at(holder.len() - value_bytes);
         if pinned.holders.seek(key)?.is_none_or(|(k, v)| k != key || v != time) {
             found.missing_holders += 1;
@@ -138,12 +142,14 @@ fn compare_documents<S: Sketch>(
     while let Some((key, value)) = pinned.holders.next()? {
         reporter.done(1)?;
         let Ok(id) = keys::decode_holder(key, S::IDENTITY_BYTES) else { continue };
-        if store.is_expired_holder(value, now).unwrap_or(true) {
+        let is_over = store.is_expired_holder(value, now).unwrap_or(true);
+        let holder = [key, value].concat();
+        if is_over || !by_documents.differs_near(by_holders, &holder) {
             continue;
         }
         let document = pinned.documents.seek(id)?.filter(|(found, _)| *found == id);
         let expected = document.and_then(|(id, value)| holder_of(store, id, value, now).ok().flatten());
-        if expected.is_none_or(|expected| expected != [key, value].concat()) {
+        if expected.is_none_or(|expected| expected != holder) {
             found.orphan_holders += 1;
             found.example(|| format!("holder {} has no document", shown(key)));
         }
@@ -156,6 +162,7 @@ fn compare_table<S: Sketch>(
     view: &View<S>,
     table: usize,
     pinned: &mut PinnedRows,
+    [by_table, sketches]: [&Sum; 2],
     found: &mut Verification,
     reporter: &mut Reporter<impl FnMut(Progress) -> ControlFlow<()>>,
 ) -> Result<()> {
@@ -170,6 +177,9 @@ fn compare_table<S: Sketch>(
         latest.clear();
         latest.extend_from_slice(identity);
         let Some(entry) = view.index.key(table, identity) else { continue };
+        if !by_table.differs_near(sketches, identity) {
+            continue;
+        }
         if scan.seek(entry.as_ref())?.is_none_or(|(found, _)| found != entry.as_ref()) {
             found.missing_entries += 1;
             found.example(|| format!("table {table} lacks {}", shown(&latest)));
@@ -180,6 +190,9 @@ fn compare_table<S: Sketch>(
         reporter.done(1)?;
         let Ok(identity) = view.index.identity(table, key) else { continue };
         let identity = identity.as_ref();
+        if !by_table.differs_near(sketches, identity) {
+            continue;
+        }
         if holders.seek(identity)?.is_none_or(|(found, _)| !found.starts_with(identity)) {
             found.orphan_entries += 1;
             if !found.expires {
