@@ -7,6 +7,11 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
+#[path = "../src/isa.rs"]
+mod isa;
+#[path = "../src/near.rs"]
+#[expect(dead_code, reason = "the bench measures a part")]
+mod near;
 #[path = "../src/packed.rs"]
 #[expect(dead_code, reason = "the bench measures a part")]
 mod packed;
@@ -76,6 +81,15 @@ fn codecs(c: &mut Criterion) {
                 sum
             });
         });
+        for isa in isa::Isa::all() {
+            let (mut values, mut found) = ([0; MAX_VALUES], Vec::new());
+            group.bench_function(format!("compared, {isa:?}"), |b| {
+                b.iter(|| {
+                    let (page, _) = Page::parse(black_box(&pages[next()])).expect("it was encoded");
+                    page::near(isa, &page, [0, u64::MAX], black_box(77), 3, &mut values, &mut found)
+                });
+            });
+        }
         let mut decoded = Vec::with_capacity(MAX_VALUES);
         group.bench_function("strict decoding", |b| {
             b.iter(|| {

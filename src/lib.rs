@@ -39,7 +39,7 @@
 //! | store many at once, with payloads | [`NewDocument`] |
 //! | load a whole corpus, or what another machine has sorted | [`BulkLoader`] with [`LoadOptions`] and [`LoadReport`] |
 //! | choose disk against reads | [`TableDesign`], its [`Table`]s and the [`Probes`] of a distance; [`Planner`] |
-//! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`] and their iterators [`Documents`] and [`ByFingerprint`], [`Stats`], [`QueryStats`], [`Diagnosis`], [`Verification`] |
+//! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`] and their iterators [`Documents`] and [`ByFingerprint`], [`Stats`] with [`Reads`], [`QueryStats`], [`Diagnosis`], [`Verification`] |
 //! | make fingerprints of texts | [`Simhash`] and its [`Analyser`]; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
 //! | read files | [`input`], with the feature `input` |
 //! | handle failures | [`Error`] and its [`ErrorKind`] |
@@ -69,6 +69,8 @@ mod format;
 mod hash;
 #[cfg(feature = "input")]
 pub mod input;
+mod isa;
+mod near;
 mod packed;
 mod page;
 mod permutation;
@@ -87,7 +89,7 @@ pub use permutation::Permutation;
 pub use simhash::{Simhash, simhash};
 pub use store::{
     Admission, BitReport, BulkLoader, ByFingerprint, Diagnosis, Document, Documents, Durability, Limits, LoadOptions,
-    LoadReport, Match, Matches, NewDocument, Options, Progress, QueryStats, Repair, SelfTest, SimhashStore, Sketch,
-    Stats, Store, TableReport, TableStats, Verification,
+    LoadReport, Match, Matches, NewDocument, Options, Progress, QueryStats, Reads, Repair, SelfTest, SimhashStore,
+    Sketch, Stats, Store, TableReport, TableStats, Verification,
 };
 pub use text::Analyser;

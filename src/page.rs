@@ -20,6 +20,9 @@
 //! `upper_bytes` is ⌈(`count` + (last offset >> `low_bits`)) / 8⌉. That is below 200, as beyond it one more low
 //! bit would save more of the uppers than it adds to the lows.
 
+use crate::isa::for_each_isa;
+use crate::near::near_among;
+
 /// The most values in a page.
 pub(crate) const MAX_VALUES: usize = 512;
 
@@ -339,6 +342,43 @@ impl<'a> Page<'a> {
             (at, zeros) = (at + 1, after);
         }
         (at, 8 * at - zeros)
+    }
+}
+
+/// Room for the values of a page.
+pub(crate) type Values = [u64; MAX_VALUES];
+
+for_each_isa! {
+    /// Puts the values from `from` to `to` into `values`, and returns how many there are.
+    fn values(page: &Page<'_>, from: u64, to: u64, values: &mut Values) -> usize {
+        let mut count = 0;
+        page.visit(from, to, |_, value| {
+            values[count] = value;
+            count += 1;
+        });
+        count
+    }
+}
+
+for_each_isa! {
+    /// Puts the values from the first to the last of `bounds` into `values`, appends those of them to `found` that differ from `query` in
+    /// at most `max_distance` bits, and returns how many there are in the range.
+    fn near(
+        page: &Page<'_>,
+        bounds: [u64; 2],
+        query: u64,
+        max_distance: u32,
+        values: &mut Values,
+        found: &mut Vec<u64>,
+    ) -> usize {
+        // First of all decoded, and then compared: each of both loops is tight.
+        let ([from, to], mut count) = (bounds, 0);
+        page.visit(from, to, |_, value| {
+            values[count] = value;
+            count += 1;
+        });
+        near_among(&values[..count], query, max_distance, found);
+        count
     }
 }
 

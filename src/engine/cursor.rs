@@ -8,11 +8,13 @@
 //!    was acknowledged before it was taken. Who takes it after taking a lock sees the writes of the
 //!    previous holder.
 //! 3. An idle cursor keeps old files alive, so the pool is emptied by flushes and every so many writes.
+//! 4. An iterator that is sought into another file makes a new reader of that file, which costs a fifth of the seek. A
+//!    sealed family keeps its files, so its cursors are pooled by file.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crossbeam::queue::ArrayQueue;
-use rocksdb::ReadOptions;
+use rocksdb::{ReadOptions, ReadTier};
 
 use super::iterator::OwnedIterator;
 use super::{Database, Handle};
@@ -20,52 +22,163 @@ use super::{Database, Handle};
 /// How many idle cursors a family keeps; more threads than this at once make their own.
 const IDLE_CURSORS: usize = 16;
 
+/// How many a sealed family keeps of each of its files.
+const IDLE_CURSORS_OF_FILE: usize = 4;
+
+/// What a cursor reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tier {
+    /// What is in the block cache or a write buffer. At anything else its visits end.
+    Cached,
+    /// Everything.
+    All,
+}
+
 /// The idle cursors of one family.
 pub(super) struct Pool {
-    idle: ArrayQueue<OwnedIterator>,
+    files: OnceLock<Files>,
+}
+
+/// The files of a sealed family, or one that stands for all of another.
+struct Files {
+    /// The last keys of all but the last.
+    ends: Vec<Vec<u8>>,
+    idle: Vec<[ArrayQueue<OwnedIterator>; 2]>,
+}
+
+impl Files {
+    fn of(database: &Database, family: &Handle) -> Self {
+        let mut ends = if family.family().is_sealed() { ends(database, family) } else { Vec::new() };
+        ends.pop();
+        let each = if ends.is_empty() { IDLE_CURSORS } else { IDLE_CURSORS_OF_FILE };
+        Self { idle: (0..=ends.len()).map(|_| [ArrayQueue::new(each), ArrayQueue::new(each)]).collect(), ends }
+    }
+
+    /// The file that a key lies in.
+    fn place(&self, key: &[u8]) -> usize {
+        self.ends.partition_point(|end| end.as_slice() < key)
+    }
+}
+
+/// The last keys of the files of a family, in order; none where they are not known.
+fn ends(database: &Database, family: &Handle) -> Vec<Vec<u8>> {
+    let name = family.family().to_string();
+    let files = database.db.live_files().unwrap_or_default();
+    let mut ends: Vec<_> =
+        files.into_iter().filter(|file| file.column_family_name == name).filter_map(|file| file.end_key).collect();
+    ends.sort_unstable();
+    ends
 }
 
 /// A cursor in use; one of a pool goes back to it when it is dropped.
 pub(crate) struct Cursor<'a> {
     iterator: Option<OwnedIterator>,
-    pool: &'a Pool,
-    /// Whether it goes back to the pool.
-    is_kept: bool,
+    /// The file that it was sought in last.
+    place: usize,
+    tier: Tier,
+    database: &'a Arc<Database>,
+    family: &'a Handle,
+    /// The pool that it goes back to, unless it is used once.
+    files: Option<&'a Files>,
 }
 
 impl Pool {
     pub(super) fn new() -> Self {
-        Self { idle: ArrayQueue::new(IDLE_CURSORS) }
+        Self { files: OnceLock::new() }
     }
 
     pub(super) fn clear(&self) {
-        while self.idle.pop().is_some() {}
+        for idle in self.files.get().into_iter().flat_map(|files| files.idle.iter().flatten()) {
+            while idle.pop().is_some() {}
+        }
     }
 }
 
 /// Takes a cursor that sees everything written so far.
 pub(super) fn pooled<'a>(
-    database: &Arc<Database>,
+    database: &'a Arc<Database>,
     family: &'a Handle,
     read_only: bool,
+    tier: Tier,
 ) -> Result<Cursor<'a>, rocksdb::Error> {
-    let pool = family.cursors();
-    let iterator = if let Some(mut iterator) = pool.idle.pop() {
-        // What is open read-only or sealed does not change, and RocksDB refuses to refresh the former.
-        if !read_only && !family.family().is_sealed() {
-            iterator.raw_mut().refresh()?;
+    let files = family.cursors().files.get_or_init(|| Files::of(database, family));
+    let mut cursor = Cursor { iterator: None, place: 0, tier, database, family, files: Some(files) };
+    if !family.family().is_sealed() {
+        // What is open read-only does not change, and RocksDB refuses to refresh it.
+        if let Some(mut iterator) = files.idle[0][tier as usize].pop() {
+            if !read_only {
+                iterator.raw_mut().refresh()?;
+            }
+            cursor.iterator = Some(iterator);
+        } else {
+            cursor.iterator = Some(new(database, family, tier));
         }
-        iterator
-    } else {
-        let mut options = ReadOptions::default();
-        options.set_prefix_same_as_start(true);
-        options.set_auto_readahead_size(false);
-        OwnedIterator::new(database, family, options)
-    };
-    Ok(Cursor { iterator: Some(iterator), pool, is_kept: true })
+    }
+    Ok(cursor)
+}
+
+fn new(database: &Arc<Database>, family: &Handle, tier: Tier) -> OwnedIterator {
+    let mut options = ReadOptions::default();
+    if tier == Tier::Cached {
+        options.set_read_tier(ReadTier::BlockCache);
+    }
+    options.set_prefix_same_as_start(true);
+    options.set_auto_readahead_size(false);
+    OwnedIterator::new(database, family, options)
 }
 
 impl Cursor<'_> {
+    /// The iterator that was sought last in the file of a key.
+    fn turned_to(&mut self, key: &[u8]) -> &mut OwnedIterator {
+        if let Some(files) = self.files.filter(|files| !files.ends.is_empty()) {
+            let place = files.place(key);
+            if place != self.place {
+                self.give_back();
+                self.place = place;
+            }
+        }
+        let Self { iterator, place, tier, database, family, files } = self;
+        iterator.get_or_insert_with(|| {
+            files
+                .and_then(|files| files.idle[*place][*tier as usize].pop())
+                .unwrap_or_else(|| new(database, family, *tier))
+        })
+    }
+
+    /// Whether an error is what the cursor was told to stop at.
+    pub(super) fn may_give_up(&self, error: &rocksdb::Error) -> bool {
+        let may = self.files.is_none() || self.tier == Tier::Cached;
+        may && error.kind() == rocksdb::ErrorKind::Incomplete
+    }
+
+    fn give_back(&mut self) {
+        if let Some((files, iterator)) = self.files.zip(self.iterator.take()) {
+            // A full pool hands it back, and it is dropped.
+            let _ = files.idle[self.place][self.tier as usize].push(iterator);
+        }
+    }
+
+    /// The entry that the cursor is at.
+    pub(crate) fn entry(&self) -> Option<(&[u8], &[u8])> {
+        self.iterator.as_ref()?.raw().item()
+    }
+
+    /// Goes to the first entry whose key is not before `key`, in a family without prefixes.
+    pub(super) fn seek(&mut self, key: &[u8]) -> Result<(), rocksdb::Error> {
+        let iterator = self.turned_to(key).raw_mut();
+        iterator.seek(key);
+        iterator.status()
+    }
+
+    /// Goes to the next entry.
+    pub(super) fn step(&mut self) -> Result<(), rocksdb::Error> {
+        let Some(iterator) = self.iterator.as_mut().map(OwnedIterator::raw_mut).filter(|raw| raw.valid()) else {
+            return Ok(());
+        };
+        iterator.next();
+        iterator.status()
+    }
+
     /// Visits the entries from `start` on, in order, until one is refused or they end.
     ///
     /// In a family with prefixes `start` must be one whole prefix, or longer, and the visitor must refuse keys
@@ -75,8 +188,7 @@ impl Cursor<'_> {
         start: &[u8],
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let Some(iterator) = &mut self.iterator else { return Ok(()) };
-        let iterator = iterator.raw_mut();
+        let iterator = self.turned_to(start).raw_mut();
         iterator.seek(start);
         while let Some((key, value)) = iterator.item() {
             if !visit(key, value)? {
@@ -91,20 +203,17 @@ impl Cursor<'_> {
 
 impl Drop for Cursor<'_> {
     fn drop(&mut self) {
-        if let Some(iterator) = self.iterator.take().filter(|_| self.is_kept) {
-            // A full pool hands it back, and it is dropped.
-            let _ = self.pool.idle.push(iterator);
-        }
+        self.give_back();
     }
 }
 
 /// A cursor that is used once, and gives up where more than `max_deleted` deleted keys lie in its way.
-pub(super) fn bounded<'a>(database: &Arc<Database>, family: &'a Handle, max_deleted: u64) -> Cursor<'a> {
+pub(super) fn bounded<'a>(database: &'a Arc<Database>, family: &'a Handle, max_deleted: u64) -> Cursor<'a> {
     let mut options = ReadOptions::default();
     options.set_prefix_same_as_start(true);
     options.set_max_skippable_internal_keys(max_deleted);
     let iterator = OwnedIterator::new(database, family, options);
-    Cursor { iterator: Some(iterator), pool: family.cursors(), is_kept: false }
+    Cursor { iterator: Some(iterator), place: 0, tier: Tier::All, database, family, files: None }
 }
 
 /// How many deleted keys [`first_keys`] passes over.

@@ -12,7 +12,7 @@ use std::sync::{MutexGuard, PoisonError};
 use rocksdb::{IngestExternalFileOptions, WriteOptions};
 
 use super::writer::PageWriter;
-use super::{Engine, Handle, options};
+use super::{Engine, Handle, PageLayout, options};
 use crate::format::families::Family;
 use crate::format::record::RECORD_KEY;
 use crate::{Error, Result};
@@ -32,10 +32,11 @@ impl Engine {
         self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes empty families.
-    pub(crate) fn create_families(&self, families: &[Family], retention_millis: Option<u64>) -> Result<()> {
+    /// Makes empty families, which will hold files of so many bytes.
+    pub(crate) fn create_families(&self, families: &[Family], retention_millis: Option<u64>, bytes: u64) -> Result<()> {
+        let resources = self.resources.for_files(bytes);
         for &family in families {
-            let options = options::of(Some(family), retention_millis, &self.cache, &self.resources, Some(&self.expiry));
+            let options = options::of(Some(family), retention_millis, &self.cache, &resources, Some(&self.expiry));
             self.database.db.create_cf(family.to_string(), &options).map_err(|e| self.error(&e))?;
             let handle = Handle::new(&self.database, family)
                 .ok_or_else(|| Error::Corrupt { path: self.path.clone(), what: format!("{family} was not made") })?;
@@ -75,7 +76,7 @@ impl Engine {
     }
 
     /// Begins a file of pages for a sealed family.
-    pub(crate) fn page_writer(&self, family: Family, is_compressible: bool, path: &Path) -> Result<PageWriter> {
-        PageWriter::create(options::page_file(family, is_compressible, &self.cache, &self.resources), path)
+    pub(crate) fn page_writer(&self, family: Family, layout: PageLayout, path: &Path) -> Result<PageWriter> {
+        PageWriter::create(options::page_file(family, layout, &self.cache, &self.resources), path)
     }
 }

@@ -10,10 +10,12 @@ mod iterator;
 mod lock;
 mod open;
 mod options;
+mod readers;
 mod scan;
 mod sync;
 mod writer;
 
+use rocksdb::statistics::Ticker;
 use rocksdb::{
     BottommostLevelCompaction, Cache, CompactOptions, DBWithThreadMode, FlushOptions, MultiThreaded, WriteBatch,
     WriteOptions, properties,
@@ -23,12 +25,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-pub(crate) use cursor::Cursor;
+pub(crate) use cursor::{Cursor, Tier};
 pub(crate) use errors::{io as io_error, malformed};
 pub(crate) use expiry::{Expiry, is_expired};
 pub(crate) use handle::Handle;
 pub(crate) use open::{Found, inspect};
-pub(crate) use options::Resources;
+pub(crate) use options::{PageLayout, Resources};
+use readers::Readers;
 pub(crate) use scan::Scan;
 pub(crate) use writer::{PageWriter, write_keys};
 
@@ -46,6 +49,15 @@ struct Database {
     _lock: Lock,
 }
 
+/// Blocks that were looked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reads {
+    pub(crate) cache_hits: u64,
+    pub(crate) cache_misses: u64,
+    /// The bytes of the blocks that were read from files.
+    pub(crate) bytes: u64,
+}
+
 /// After so many writes the idle cursors are dropped, so that they do not keep old files alive.
 const WRITES_PER_CURSOR: u64 = 1 << 16;
 
@@ -55,9 +67,12 @@ pub(crate) struct Engine {
     database: Arc<Database>,
     cache: Cache,
     resources: Resources,
+    /// Where reads are counted, if they are.
+    counted: Option<rocksdb::Options>,
     path: PathBuf,
     read_only: bool,
     syncs: Syncs,
+    readers: Readers,
     /// One checkpoint at a time.
     checkpoints: Mutex<()>,
     expiry: Expiry,
@@ -140,12 +155,22 @@ impl Engine {
     }
 
     /// Takes a cursor that sees everything written so far.
-    pub(crate) fn cursor<'a>(&self, family: &'a Handle) -> Result<Cursor<'a>> {
-        cursor::pooled(&self.database, family, self.read_only).map_err(|e| self.error(&e))
+    pub(crate) fn cursor<'a>(&'a self, family: &'a Handle) -> Result<Cursor<'a>> {
+        self.cursor_over(family, Tier::All)
+    }
+
+    /// The same, whose visits end with [`Visited::GaveUp`] at what is not of a tier.
+    pub(crate) fn cursor_over<'a>(&'a self, family: &'a Handle, tier: Tier) -> Result<Cursor<'a>> {
+        cursor::pooled(&self.database, family, self.read_only, tier).map_err(|e| self.error(&e))
+    }
+
+    /// The threads that read what is not cached.
+    pub(crate) fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     /// Takes a cursor whose visits end with [`Visited::GaveUp`] where more deleted keys than that lie in the way.
-    pub(crate) fn bounded_cursor<'a>(&self, family: &'a Handle, max_deleted: u64) -> Cursor<'a> {
+    pub(crate) fn bounded_cursor<'a>(&'a self, family: &'a Handle, max_deleted: u64) -> Cursor<'a> {
         cursor::bounded(&self.database, family, max_deleted)
     }
 
@@ -160,7 +185,7 @@ impl Engine {
         let walked = cursor.visit(prefix, |key, value| {
             if key.starts_with(prefix) { visit(key, value).map_err(Stopped::Visitor) } else { Ok(false) }
         });
-        self.visited(walked)
+        self.visited(cursor, walked)
     }
 
     /// Visits the entries of a family without prefixes from the first key that is not before `start`, until one is
@@ -170,16 +195,27 @@ impl Engine {
         cursor: &mut Cursor<'_>,
         start: &[u8],
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool>,
-    ) -> Result<()> {
+    ) -> Result<Visited> {
         let walked = cursor.visit(start, |key, value| visit(key, value).map_err(Stopped::Visitor));
-        self.visited(walked).map(|_| ())
+        self.visited(cursor, walked)
     }
 
-    fn visited(&self, walked: Result<(), Stopped>) -> Result<Visited> {
+    /// Goes to the first entry whose key is not before `key`, in a family without prefixes.
+    pub(crate) fn seek(&self, cursor: &mut Cursor<'_>, key: &[u8]) -> Result<()> {
+        cursor.seek(key).map_err(|e| self.error(&e))
+    }
+
+    /// Goes to the next entry, and returns it.
+    pub(crate) fn step<'c>(&self, cursor: &'c mut Cursor<'_>) -> Result<Option<(&'c [u8], &'c [u8])>> {
+        cursor.step().map_err(|e| self.error(&e))?;
+        Ok(cursor.entry())
+    }
+
+    fn visited(&self, cursor: &Cursor<'_>, walked: Result<(), Stopped>) -> Result<Visited> {
         match walked {
             Ok(()) => Ok(Visited::Whole),
             Err(Stopped::Visitor(error)) => Err(error),
-            Err(Stopped::Engine(error)) if error.kind() == rocksdb::ErrorKind::Incomplete => Ok(Visited::GaveUp),
+            Err(Stopped::Engine(error)) if cursor.may_give_up(&error) => Ok(Visited::GaveUp),
             Err(Stopped::Engine(error)) => Err(self.error(&error)),
         }
     }
@@ -262,6 +298,16 @@ impl Engine {
     }
 
     /// The bytes in use of the block cache.
+    /// What was read so far, if it is counted.
+    pub(crate) fn reads(&self) -> Option<Reads> {
+        let counted = self.counted.as_ref()?;
+        Some(Reads {
+            cache_hits: counted.get_ticker_count(Ticker::BlockCacheHit),
+            cache_misses: counted.get_ticker_count(Ticker::BlockCacheMiss),
+            bytes: counted.get_ticker_count(Ticker::BlockCacheBytesWrite),
+        })
+    }
+
     pub(crate) fn cache_usage_bytes(&self) -> u64 {
         self.cache.get_usage() as u64
     }
@@ -319,7 +365,7 @@ impl Engine {
 pub(crate) enum Visited {
     /// All entries were visited, or those up to the refused one.
     Whole,
-    /// Too many deleted keys lay in the way.
+    /// Too many deleted keys lay in the way, or something that is not of the tier of the cursor.
     GaveUp,
 }
 

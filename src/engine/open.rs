@@ -15,6 +15,7 @@ use rocksdb::{Cache, ColumnFamilyDescriptor, WriteOptions};
 
 use super::expiry::Expiry;
 use super::lock::Lock;
+use super::readers::Readers;
 use super::sync::Syncs;
 use super::{Database, Db, Engine, Handle, Resources, errors, options};
 use crate::format::families::Family;
@@ -161,7 +162,8 @@ impl Engine {
         if let Some(unknown) = names.iter().find(|name| *name != DEFAULT_FAMILY && !is_ours(name)) {
             return Err(unknown_family(path, unknown, &options)?);
         }
-        let descriptors = descriptors(&names, &cache, resources, Some(expiry));
+        let sized = resources.for_files(table_file_bytes(path));
+        let descriptors = descriptors(&names, &cache, &sized, Some(expiry));
         let database = if read_only {
             Db::open_cf_descriptors_read_only(&options, path, descriptors, false)
         } else {
@@ -176,7 +178,9 @@ impl Engine {
         let database = Arc::new(Database { db, _lock: lock });
         let families = names.iter().filter_map(|name| name.parse().ok());
         let handles = families.filter_map(|family| Handle::new(&database, family)).collect();
+        let counted = resources.counts_reads.then_some(options);
         Ok(Self {
+            counted,
             handles: RwLock::new(handles),
             database,
             cache,
@@ -184,6 +188,7 @@ impl Engine {
             path: path.to_owned(),
             read_only,
             syncs: Syncs::default(),
+            readers: Readers::new(resources.read_threads.max(1)),
             checkpoints: Mutex::new(()),
             expiry: expiry.clone(),
             limits: Mutex::new(()),
@@ -228,6 +233,13 @@ fn unknown_family(path: &Path, name: &str, options: &rocksdb::Options) -> Result
         }
         _ => Error::Corrupt { path, what: format!("it has a family {name:?} that its format does not have") },
     })
+}
+
+/// The bytes of all table files in a folder.
+fn table_file_bytes(path: &Path) -> u64 {
+    let files = fs::read_dir(path).into_iter().flatten().flatten();
+    let tables = files.filter(|file| matches!(file.path().extension(), Some(e) if e == "sst"));
+    tables.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
 fn cache(resources: &Resources) -> Cache {

@@ -1,32 +1,78 @@
 //! How RocksDB is set up. Every option that is not the default says why.
 
+use rocksdb::statistics::StatsLevel;
 use rocksdb::{
-    BlockBasedIndexType, BlockBasedOptions, Cache, DBCompressionType, DataBlockIndexType, LogLevel, Options,
-    SliceTransform,
+    BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, Cache, DBCompressionType, DataBlockIndexType,
+    LogLevel, Options, SliceTransform,
 };
 
 use super::expiry::{Expiry, ExpiryFactory, Values};
 use crate::format::families::Family;
 
 /// The resources of an open store; none of them changes what is stored.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Resources {
     pub(crate) cache_bytes: usize,
     pub(crate) write_buffer_bytes: usize,
     pub(crate) max_open_files: Option<u32>,
+    /// Whether files are read past the system's cache.
+    pub(crate) reads_directly: bool,
+    /// How many threads read for a query, its own included.
+    pub(crate) read_threads: usize,
+    /// Whether reads are counted.
+    pub(crate) counts_reads: bool,
+    /// Whether indexes are small enough to stay in the cache.
+    pub(crate) pins_index: bool,
     /// Whether the database is to be opened although files of it may be missing.
     pub(crate) is_lenient: bool,
 }
 
+/// An index takes about this part of what it is of.
+const INDEX_SHARE: u64 = 200;
+
 impl Resources {
+    /// The resources for files of so many bytes. Their index stays in the cache where it takes a quarter of it at most:
+    /// to look a part of it up there costs nearly as much as to look up what it leads to.
+    pub(crate) fn for_files(mut self, bytes: u64) -> Self {
+        self.pins_index = bytes / INDEX_SHARE <= self.cache_bytes as u64 / 4;
+        self
+    }
+
     pub(crate) fn for_repair(mut self) -> Self {
         self.is_lenient = true;
         self
     }
 }
 
-/// A block of a sealed family holds one page or two.
-const PAGE_BLOCK_BYTES: usize = 4 << 10;
+/// How a file of pages is laid out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageLayout {
+    /// Whether compression saves anything.
+    pub(crate) is_compressible: bool,
+    /// How many bytes of pages are read together. What is read from a medium at once should be what a probe needs; a
+    /// block more costs as much as a seek, and bytes that are not needed take cache.
+    pub(crate) block_bytes: usize,
+}
+
+impl PageLayout {
+    /// The smallest block holds one page of a table or two.
+    const MIN_BLOCK_BYTES: usize = 4 << 10;
+    /// Beyond this a medium takes longer for more bytes.
+    const MAX_BLOCK_BYTES: usize = 16 << 10;
+
+    /// The layout of documents and holders, which are looked up one by one.
+    pub(crate) fn of_documents(is_compressible: bool) -> Self {
+        Self { is_compressible, block_bytes: Self::MIN_BLOCK_BYTES }
+    }
+
+    /// The layout of a table whose probes need so many bytes.
+    pub(crate) fn of_table(probe_bytes: u64) -> Self {
+        let block_bytes = usize::try_from(probe_bytes.saturating_mul(2)).unwrap_or(usize::MAX);
+        let block_bytes = block_bytes.clamp(Self::MIN_BLOCK_BYTES, Self::MAX_BLOCK_BYTES).next_power_of_two();
+        Self { is_compressible: false, block_bytes }
+    }
+}
 
 /// Files of this size keep the number of files, and of open table readers, small.
 const TARGET_FILE_BYTES: u64 = 64 << 20;
@@ -46,6 +92,12 @@ pub(super) fn database(resources: &Resources) -> Options {
     // default limit is gigabytes.
     options.set_max_total_wal_size((resources.write_buffer_bytes as u64).saturating_mul(2).max(64 << 20));
     options.set_max_open_files(resources.max_open_files.map_or(-1, |n| i32::try_from(n).unwrap_or(i32::MAX)));
+    options.set_use_direct_reads(resources.reads_directly);
+    if resources.counts_reads {
+        options.enable_statistics();
+        // Counts only: to take times would cost as much as a probe.
+        options.set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
+    }
     options.set_paranoid_checks(!resources.is_lenient);
     options.set_bytes_per_sync(1 << 20);
     options.set_wal_bytes_per_sync(512 << 10);
@@ -67,14 +119,14 @@ pub(super) fn of(
     resources: &Resources,
     expiry: Option<&Expiry>,
 ) -> Options {
-    let mut options = family(of, cache, resources);
+    let mut options = family(of, None, cache, resources);
     if let (Some(of), Some(expiry), Some(retention)) = (of, expiry, retention_millis) {
         expire(&mut options, of, expiry, retention);
     }
     options
 }
 
-fn family(family: Option<Family>, cache: &Cache, resources: &Resources) -> Options {
+fn family(family: Option<Family>, layout: Option<PageLayout>, cache: &Cache, resources: &Resources) -> Options {
     let mut blocks = BlockBasedOptions::default();
     // Always the one shared cache: a family without one gets 32 MiB of its own.
     blocks.set_block_cache(cache);
@@ -91,7 +143,8 @@ fn family(family: Option<Family>, cache: &Cache, resources: &Resources) -> Optio
     options.set_periodic_compaction_seconds(0);
     match family.map_or(0, Family::prefix_bytes) {
         _ if family.is_some_and(Family::is_sealed) => {
-            blocks.set_block_size(PAGE_BLOCK_BYTES);
+            // Pages share nothing with the keys before them: each is found by bisection.
+            blocks.set_block_restart_interval(1);
             // Pages are found by the key that comes after what is looked for: a filter could not say no.
             options.set_compression_type(DBCompressionType::None);
             options.set_bottommost_compression_type(DBCompressionType::None);
@@ -127,14 +180,21 @@ fn family(family: Option<Family>, cache: &Cache, resources: &Resources) -> Optio
     blocks.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
     blocks.set_partition_filters(true);
     blocks.set_metadata_block_size(8 << 10);
+    if let Some(layout) = layout {
+        blocks.set_block_size(layout.block_bytes);
+    }
+    if resources.pins_index {
+        blocks.set_partition_pinning_tier(BlockBasedTablePinningTier::All);
+    }
+    blocks.set_top_level_index_pinning_tier(BlockBasedTablePinningTier::All);
     options.set_block_based_table_factory(&blocks);
     options
 }
 
 /// The options of a file of pages that is to be ingested.
-pub(super) fn page_file(family: Family, is_compressible: bool, cache: &Cache, resources: &Resources) -> Options {
-    let mut options = self::family(Some(family), cache, resources);
-    if is_compressible {
+pub(super) fn page_file(family: Family, layout: PageLayout, cache: &Cache, resources: &Resources) -> Options {
+    let mut options = self::family(Some(family), Some(layout), cache, resources);
+    if layout.is_compressible {
         options.set_bottommost_compression_type(DBCompressionType::Zstd);
     }
     options

@@ -55,8 +55,7 @@ pub(crate) fn write_keys(
     keys: impl IntoIterator<Item = impl AsRef<[u8]>>,
 ) -> Result<u64> {
     let family = Family::Table { index: 0, head_bytes, generation: 0 };
-    let resources =
-        Resources { cache_bytes: 1 << 20, write_buffer_bytes: 1 << 20, max_open_files: None, is_lenient: false };
+    let resources = Resources { cache_bytes: 1 << 20, write_buffer_bytes: 1 << 20, ..Resources::default() };
     let cache = Cache::new_hyper_clock_cache(resources.cache_bytes, 0);
     let mut writer = PageWriter::create(options::of(Some(family), None, &cache, &resources, None), path)?;
     for key in keys {

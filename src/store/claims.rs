@@ -18,7 +18,8 @@
 //! 6. A query is on the list of watches from before its first look until after its last. A change marks the
 //!    watches that it is near before its batch is written; a watch that begins while such a change is under
 //!    way is marked from the beginning. So a query whose watch is not marked has seen one state of
-//!    everything near it, although it has read the tables one after the other.
+//!    everything near it, although it has read the tables one after the other. A record does the same for many
+//!    queries: a change adds its sketches to it, and the queries compare themselves with them.
 //!
 //! The lock of the list is held while sketches are compared, never while anything is read or written.
 
@@ -98,6 +99,7 @@ struct List<S> {
     /// In the order of their numbers.
     entries: Vec<Entry<S>>,
     watches: Vec<Watched<S>>,
+    records: Vec<Recorded<S>>,
     /// What waiters wait on, kept for the next ones.
     idle: Vec<Arc<Condvar>>,
 }
@@ -120,6 +122,19 @@ struct Watched<S> {
     is_disturbed: bool,
 }
 
+/// What has changed for many queries, which find out at the end whether it concerns them.
+#[derive(Debug)]
+struct Recorded<S> {
+    number: u64,
+    sketches: Vec<S>,
+}
+
+impl<S: Sketch> Recorded<S> {
+    fn add(&mut self, claim: &Claim<S>) {
+        self.sketches.extend(claim.sketches.iter().map(|(sketch, _)| sketch.clone()));
+    }
+}
+
 impl<S: Sketch> Watched<S> {
     fn is_near(&self, claim: &Claim<S>) -> bool {
         claim.sketches.iter().any(|(sketch, _)| sketch.distance_to(&self.sketch) <= self.distance)
@@ -128,7 +143,7 @@ impl<S: Sketch> Watched<S> {
 
 impl<S> Default for Claims<S> {
     fn default() -> Self {
-        let list = List { next: 0, entries: Vec::new(), watches: Vec::new(), idle: Vec::new() };
+        let list = List { next: 0, entries: Vec::new(), watches: Vec::new(), records: Vec::new(), idle: Vec::new() };
         Self { list: Mutex::new(list) }
     }
 }
@@ -156,6 +171,17 @@ impl<S: Sketch> Claims<S> {
         watch.is_disturbed = list.entries.iter().any(|entry| entry.is_changing && watch.is_near(&entry.claim));
         list.watches.push(watch);
         Watch { claims: self, number }
+    }
+
+    /// Records the sketches of all changes until the result is dropped, for calls of many queries: it costs a change
+    /// no comparisons.
+    pub(super) fn record(&self) -> Record<'_, S> {
+        let mut list = self.list();
+        let number = list.number();
+        let mut record = Recorded { number, sketches: Vec::new() };
+        list.entries.iter().filter(|entry| entry.is_changing).for_each(|entry| record.add(&entry.claim));
+        list.records.push(record);
+        Record { claims: self, number }
     }
 
     fn list(&self) -> MutexGuard<'_, List<S>> {
@@ -188,8 +214,11 @@ impl<S: Sketch> Held<'_, S> {
     pub(super) fn change<T>(&self, write: impl FnOnce() -> T) -> T {
         let mut list = self.claims.list();
         let place = list.place(self.number);
-        let List { entries, watches, .. } = &mut *list;
+        let List { entries, watches, records, .. } = &mut *list;
         entries[place].is_changing = true;
+        for record in records {
+            record.add(&entries[place].claim);
+        }
         for watch in watches {
             watch.is_disturbed = watch.is_disturbed || watch.is_near(&entries[place].claim);
         }
@@ -232,5 +261,25 @@ impl<S: Sketch> Watch<'_, S> {
 impl<S: Sketch> Drop for Watch<'_, S> {
     fn drop(&mut self) {
         self.claims.list().watches.retain(|watch| watch.number != self.number);
+    }
+}
+
+/// All that changes while many queries are under way.
+pub(super) struct Record<'a, S: Sketch> {
+    claims: &'a Claims<S>,
+    number: u64,
+}
+
+impl<S: Sketch> Record<'_, S> {
+    /// The sketches that were written, removed or replaced until now.
+    pub(super) fn changed(&self) -> Vec<S> {
+        let list = self.claims.list();
+        list.records.iter().find(|record| record.number == self.number).map_or_else(Vec::new, |r| r.sketches.clone())
+    }
+}
+
+impl<S: Sketch> Drop for Record<'_, S> {
+    fn drop(&mut self) {
+        self.claims.list().records.retain(|record| record.number != self.number);
     }
 }

@@ -1,6 +1,7 @@
 //! The store: sketches and documents on top of the engine.
 
 mod admit;
+mod batch;
 mod bulk;
 mod changes;
 mod claims;
@@ -22,6 +23,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
+mod threads;
 mod upkeep;
 mod verify;
 mod view;
@@ -30,6 +32,7 @@ mod work;
 mod write;
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +43,7 @@ pub use iter::{ByFingerprint, Documents};
 pub use options::{Durability, Options};
 pub use progress::Progress;
 pub use repair::Repair;
-pub use results::{Admission, Document, Match, Matches, NewDocument, QueryStats, Stats, TableStats};
+pub use results::{Admission, Document, Match, Matches, NewDocument, QueryStats, Reads, Stats, TableStats};
 pub use sketch::Sketch;
 pub use verify::Verification;
 pub use work::Limits;
@@ -50,7 +53,7 @@ use crate::{Analyser, Error, Fingerprint, Result, Simhash, TableDesign};
 use bulk::Background;
 use open::Opened;
 use shared::Shared;
-use sketch::{Ask, Way};
+use sketch::Ask;
 use write::Content;
 
 /// How far what compactions may drop lags behind what has expired, while documents are stored.
@@ -86,6 +89,7 @@ pub struct Store<S: Sketch> {
     shared: Arc<Shared<S>>,
     durability: Durability,
     limits: Limits,
+    threads: usize,
     background: Arc<Background>,
 }
 
@@ -151,7 +155,13 @@ impl<S: Sketch> Store<S> {
     fn from_opened(opened: Opened, options: &Options) -> Result<Self> {
         let shared = Shared::from_opened(opened)?;
         let background = Arc::new(Background::new(options.auto_seal));
-        Ok(Self { shared: Arc::new(shared), durability: options.durability, limits: Limits::default(), background })
+        Ok(Self {
+            shared: Arc::new(shared),
+            durability: options.durability,
+            limits: Limits::default(),
+            threads: threads::available(),
+            background,
+        })
     }
 
     /// Returns a handle whose calls survive what `durability` says; this one is as it was.
@@ -173,6 +183,13 @@ impl<S: Sketch> Store<S> {
     #[must_use]
     pub fn with_limits(&self, limits: Limits) -> Self {
         Self { limits, ..self.clone() }
+    }
+
+    /// Returns a handle whose calls for many queries use so many threads, as many as the machine runs at once by
+    /// default; this one is as it was. Answers do not depend on it.
+    #[must_use]
+    pub fn with_threads(&self, threads: NonZeroUsize) -> Self {
+        Self { threads: threads.get(), ..self.clone() }
     }
 
     /// Stores a document, in place of the one that has its id. Returns the sketch that it replaced.
@@ -285,7 +302,40 @@ impl<S: Sketch> Store<S> {
     /// [`Error::Distance`], [`Error::Corrupt`], and what the system reports.
     pub fn query(&self, sketch: &S, max_distance: u32) -> Result<Matches> {
         checked_distance(max_distance, TableDesign::MAX_DISTANCE, "a query")?;
-        query::query(&self.shared, &Ask { sketch, max_distance, way: Way::Cheapest }, self.limits)
+        query::query(&self.shared, &Ask::new(sketch, max_distance), self.limits)
+    }
+
+    /// Answers many queries: for each sketch what [`Store::query`] returns, in the same order, several times faster.
+    ///
+    /// Up to 65,536 queries are answered together: their probes are sorted, and each table is swept once, by
+    /// [as many threads](Store::with_threads) as there are. The memory is bounded, so there may be any number of queries. Each
+    /// answer is of one moment, those of a chunk of the moment at which it begins or a later one. Queries with limits are
+    /// asked one by one.
+    ///
+    /// ```
+    /// use nearstone::{Fingerprint, Options, SimhashStore, TableDesign};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// let store = SimhashStore::create(dir.path().join("store"), &TableDesign::default(), &Options::new())?;
+    /// store.insert("a", &Fingerprint::new(0b1000))?;
+    /// let queries = (0..16).map(Fingerprint::new);
+    /// for (query, matches) in queries.clone().zip(store.query_batch(queries, 1)?) {
+    ///     for found in matches? {
+    ///         println!("{query} is {} bits from {}", found.distance, found.id_lossy());
+    ///     }
+    /// }
+    /// # Ok::<(), nearstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Distance`] at once; those of [`Store::query`] as the last item.
+    pub fn query_batch(
+        &self,
+        sketches: impl IntoIterator<Item = S>,
+        max_distance: u32,
+    ) -> Result<impl Iterator<Item = Result<Matches>>> {
+        checked_distance(max_distance, TableDesign::MAX_DISTANCE, "a query")?;
+        Ok(batch::Batch::new(&self.shared, sketches.into_iter(), max_distance, self.limits, self.threads))
     }
 
     /// Returns the document with an id, unless it has expired.
@@ -358,7 +408,7 @@ impl<S: Sketch> Store<S> {
 impl<S: Sketch> Clone for Store<S> {
     fn clone(&self) -> Self {
         let (shared, background) = (Arc::clone(&self.shared), Arc::clone(&self.background));
-        Self { shared, durability: self.durability, limits: self.limits, background }
+        Self { shared, durability: self.durability, limits: self.limits, threads: self.threads, background }
     }
 }
 

@@ -23,6 +23,9 @@ pub struct Options {
     pub(crate) retention: Option<Duration>,
     pub(crate) auto_seal: Option<f64>,
     pub(crate) keeps_load: bool,
+    pub(crate) reads_directly: bool,
+    pub(crate) counts_reads: bool,
+    pub(crate) read_threads: usize,
 }
 
 /// What a call that returned `Ok` has survived; `docs/durability.md` has the details and the tests.
@@ -57,6 +60,9 @@ impl Options {
     /// The default of [`Options::auto_seal`]: a quarter.
     pub const DEFAULT_AUTO_SEAL: f64 = 0.25;
 
+    /// The default of [`Options::read_threads`]: 8.
+    pub const DEFAULT_READ_THREADS: usize = 8;
+
     /// The defaults.
     #[must_use]
     pub fn new() -> Self {
@@ -69,6 +75,9 @@ impl Options {
             retention: None,
             auto_seal: Some(Self::DEFAULT_AUTO_SEAL),
             keeps_load: false,
+            reads_directly: false,
+            counts_reads: false,
+            read_threads: Self::DEFAULT_READ_THREADS,
         }
     }
 
@@ -150,6 +159,34 @@ impl Options {
         self
     }
 
+    /// Reads files past the cache of the system, which then keeps its memory for others; not by default. It is for
+    /// stores that are much larger than the memory: what is not in the block cache comes from the medium each time.
+    #[must_use]
+    pub fn direct_reads(mut self, are_direct: bool) -> Self {
+        self.reads_directly = are_direct;
+        self
+    }
+
+    /// Sets how many threads may read for queries what has to come from the medium, the thread of the query included; 8
+    /// by default, 1 for none but that. They are started when they are first needed, and are not used for what is
+    /// cached, by the store or by the system.
+    ///
+    /// A query needs a block of each table, or of many where it flips bits, and a medium answers several reads at once
+    /// nearly as fast as one.
+    #[must_use]
+    pub fn read_threads(mut self, threads: usize) -> Self {
+        self.read_threads = threads;
+        self
+    }
+
+    /// Counts what is found in the block cache and what is read, for [`Stats::reads`](crate::Stats::reads); not by
+    /// default, since it makes queries a few percent slower.
+    #[must_use]
+    pub fn count_reads(mut self, are_counted: bool) -> Self {
+        self.counts_reads = are_counted;
+        self
+    }
+
     /// The retention in whole milliseconds, at least one.
     pub(crate) fn retention_millis(&self) -> Option<u64> {
         self.retention.map(|retention| u64::try_from(retention.as_millis()).unwrap_or(u64::MAX).max(1))
@@ -160,7 +197,10 @@ impl Options {
             cache_bytes: self.cache_bytes,
             write_buffer_bytes: self.write_buffer_bytes,
             max_open_files: self.max_open_files,
-            is_lenient: false,
+            reads_directly: self.reads_directly,
+            counts_reads: self.counts_reads,
+            read_threads: self.read_threads,
+            ..Resources::default()
         }
     }
 }

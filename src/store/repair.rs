@@ -81,7 +81,7 @@ pub(super) fn repair(
         needed.extend(Family::sealed(&record.design, sealed.number));
     }
     needed.retain(|family| engine.family(*family).is_err());
-    engine.create_families(&needed, retention)?;
+    engine.create_families(&needed, retention, 0)?;
     drop(engine);
     let opened = open_even_in_repair::<Fingerprint>(path, &options, false);
     let opened = match opened {

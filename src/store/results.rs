@@ -149,6 +149,16 @@ pub struct QueryStats {
 }
 
 impl QueryStats {
+    /// Adds what was done later for a table that was added.
+    pub(crate) fn add_to(&mut self, place: usize, more: &TableStats) {
+        self.probes += more.probes;
+        self.candidates += more.candidates;
+        let table = &mut self.tables[place];
+        table.probes += more.probes;
+        table.candidates += more.candidates;
+        table.verified += more.verified;
+    }
+
     pub(crate) fn add(&mut self, table: TableStats) {
         self.probes += table.probes;
         self.candidates += table.candidates;
@@ -157,7 +167,7 @@ impl QueryStats {
 }
 
 /// What a query has cost in one table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableStats {
     /// The number of the table in the design, from 0.
@@ -198,6 +208,31 @@ impl Admission {
     }
 }
 
+/// What a store has read, of all families.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reads {
+    /// Blocks that were found in the cache.
+    pub cache_hits: u64,
+    /// Blocks that were not, and were read from files.
+    pub cache_misses: u64,
+    /// The bytes of these.
+    pub bytes: u64,
+}
+
+impl std::ops::Sub for Reads {
+    type Output = Self;
+
+    /// What was read between two looks.
+    fn sub(self, before: Self) -> Self {
+        Self {
+            cache_hits: self.cache_hits - before.cache_hits,
+            cache_misses: self.cache_misses - before.cache_misses,
+            bytes: self.bytes - before.bytes,
+        }
+    }
+}
+
 /// The size of a store, from [`Store::stats`](crate::Store::stats).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -220,6 +255,8 @@ pub struct Stats {
     pub write_buffer_bytes: u64,
     /// The bytes of the block cache in use.
     pub cache_bytes: u64,
+    /// What was read since the store was opened, with [`Options::count_reads`](crate::Options::count_reads).
+    pub reads: Option<Reads>,
     /// The number of tables.
     pub tables: usize,
     /// The number of the newest generation.

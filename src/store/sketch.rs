@@ -124,6 +124,8 @@ pub(crate) trait Index<S>: Sized + Send + Sync {
     /// first and equally near ones in their order; some of them where the work was cut short.
     fn near(&self, engine: &Engine, ask: &Ask<'_, S>, work: &mut Work, stats: &mut QueryStats)
     -> Result<Vec<(u32, S)>>;
+    /// The same for many sketches at once without limits, each with what it has cost.
+    fn near_all(&self, engine: &Engine, sketches: &[S], max_distance: u32, threads: usize) -> Result<Vec<NearOne<S>>>;
     /// The same for many sketches at once, which is cheaper; `work` has an entry for each.
     fn near_each(
         &self,
@@ -134,12 +136,21 @@ pub(crate) trait Index<S>: Sized + Send + Sync {
     ) -> Result<Vec<Vec<(u32, S)>>>;
 }
 
+/// What is near a sketch, with the distances, and what it took to find it.
+pub(crate) type NearOne<S> = (Vec<(u32, S)>, QueryStats);
+
 /// What is looked for, and how.
 #[derive(Debug)]
 pub(crate) struct Ask<'a, S> {
     pub(crate) sketch: &'a S,
     pub(crate) max_distance: u32,
     pub(crate) way: Way,
+}
+
+impl<'a, S> Ask<'a, S> {
+    pub(crate) fn new(sketch: &'a S, max_distance: u32) -> Self {
+        Self { sketch, max_distance, way: Way::Cheapest }
+    }
 }
 
 /// How near sketches are looked for.

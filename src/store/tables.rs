@@ -1,22 +1,26 @@
 //! The permuted tables of a store of fingerprints.
 
+mod cold;
 mod probe;
+mod scratch;
+mod sweep;
 mod values;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use super::sketch::{Ask, Index, Way};
+use super::sketch::{Ask, Index, NearOne, Way};
 use super::view::Layer;
-use super::work::Work;
+use super::work::{Limits, Work};
 use super::{QueryStats, TableStats};
 use crate::design::{cost, visit_prefixes};
-use crate::engine::{Batch, Engine, Handle};
+use crate::engine::{Batch, Engine, Handle, Tier, Visited};
 use crate::format::Decoded;
 use crate::format::families::Family;
 use crate::format::keys::TableKeys;
 use crate::format::record::Generations;
 use crate::{Fingerprint, Probes, Result, Table, TableDesign};
+use cold::Cold;
 use probe::{Near, Reader};
 pub(crate) use values::{PageValues, Values};
 
@@ -46,6 +50,9 @@ const MOST_ENTRY_BYTES: u64 = 24;
 
 /// So many probes are listed and sorted at once.
 const MOST_PROBES: u64 = 1 << 19;
+
+/// More sketches than this are not held for the queries of a chunk.
+const MOST_FOUND: usize = 1 << 21;
 
 /// So many candidates are worth a thought about what is left.
 const CROWD: u64 = 20_000;
@@ -251,6 +258,10 @@ impl Index<Fingerprint> for Tables {
             return Ok(near.into_found());
         };
         let mut left = probes.radii().iter().flatten().count();
+        // What is cut short is cut at the same place however it is read.
+        let is_shared = engine.readers().are_several() && !near.work.is_limited();
+        let tier = if is_shared { Tier::Cached } else { Tier::All };
+        let mut colds = Vec::new();
         for ((i, table, keys), radius) in self.tables().zip(probes.radii()) {
             let Some(radius) = *radius else { continue };
             if near.work.is_cut() {
@@ -266,16 +277,67 @@ impl Index<Fingerprint> for Tables {
             let prefix = keys.prefix(permuted);
             let mut counts =
                 TableStats { table: i, prefix, radius: Some(radius), probes: 0, candidates: 0, verified: 0 };
-            let mut reader = Reader::new(self, engine, i)?;
+            let mut reader = Reader::new(self, engine, i, tier)?;
+            let mut prefixes = Vec::new();
             visit_prefixes(prefix, table.prefix_bits(), radius, &mut |prefix| {
                 if near.work.is_cut() {
                     return Ok(());
                 }
-                reader.probe(table, prefix, permuted, &mut near, &mut counts)
+                // Where one is not cached, the next ones are rarely.
+                if !prefixes.is_empty()
+                    || reader.probe(table, prefix, permuted, &mut near, &mut counts)? == Visited::GaveUp
+                {
+                    prefixes.push(prefix);
+                }
+                Ok::<_, crate::Error>(())
             })?;
+            if !prefixes.is_empty() {
+                colds.push(Cold { place: stats.tables.len(), table: i, permuted, prefixes });
+            }
             stats.add(counts);
         }
+        if !colds.is_empty() {
+            self.read_cold(engine, &colds, &mut near, stats)?;
+        }
         Ok(near.into_found())
+    }
+
+    fn near_all(
+        &self,
+        engine: &Engine,
+        sketches: &[Fingerprint],
+        max_distance: u32,
+        threads: usize,
+    ) -> Result<Vec<NearOne<Fingerprint>>> {
+        let alone = |sketch: &Fingerprint| {
+            let (mut stats, mut work) = (QueryStats::default(), Work::new(Limits::new()));
+            let ask = Ask::new(sketch, max_distance);
+            let found = self.near(engine, &ask, &mut work, &mut stats)?;
+            Ok::<_, crate::Error>((found, stats))
+        };
+        if max_distance == 0 || sketches.len() < 2 {
+            return sketches.iter().map(alone).collect();
+        }
+        let Some(probes) = self.probes_unless_scan(engine, max_distance, Way::Cheapest)? else {
+            return self.scan_each(engine, sketches, max_distance, threads);
+        };
+        let together = usize::try_from((MOST_PROBES / probes.total().max(1)).max(1)).unwrap_or(usize::MAX);
+        let mut all = Vec::with_capacity(sketches.len());
+        let mut left: Vec<&[Fingerprint]> = sketches.chunks(together).rev().collect();
+        while let Some(chunk) = left.pop() {
+            if let [sketch] = chunk {
+                all.push(alone(sketch)?);
+                continue;
+            }
+            if let Some(near) = self.sweep(engine, chunk, probes, threads, MOST_FOUND)? {
+                all.extend(near);
+            } else {
+                // What is found of half as many is half as much.
+                let (first, second) = chunk.split_at(chunk.len() / 2);
+                left.extend([second, first]);
+            }
+        }
+        Ok(all)
     }
 
     fn near_each(
@@ -317,7 +379,7 @@ impl Index<Fingerprint> for Tables {
             }
             // The cursor moves forward only, and a block that two queries need is read once.
             asked.sort_unstable();
-            let mut reader = Reader::new(self, engine, index)?;
+            let mut reader = Reader::new(self, engine, index, Tier::All)?;
             for &(prefix, i) in &asked {
                 let near = &mut near[i];
                 if near.work.is_cut() || candidates[i] > most {

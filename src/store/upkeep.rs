@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::sketch::Index;
-use super::{Options, Progress, Repair, Stats, Store, Verification, expire, repair, verify};
+use super::{Options, Progress, Reads, Repair, Stats, Store, Verification, expire, repair, verify};
 use crate::clock::time_of;
 use crate::engine::Handle;
 use crate::{Fingerprint, Result};
@@ -63,6 +63,11 @@ impl Store<Fingerprint> {
             holder_bytes,
             write_buffer_bytes: engine.write_buffer_bytes()?,
             cache_bytes: engine.cache_usage_bytes(),
+            reads: engine.reads().map(|of| Reads {
+                cache_hits: of.cache_hits,
+                cache_misses: of.cache_misses,
+                bytes: of.bytes,
+            }),
             tables: shared.record.design.tables().len(),
             generation: view.generations.live.max(view.generations.sealed.map_or(0, |sealed| sealed.number)),
             created_at: time_of(shared.record.created_at_millis),

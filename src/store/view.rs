@@ -227,7 +227,8 @@ impl<S: Sketch> View<S> {
             let page = HolderPage::parse(value).map_err(|e| malformed(engine.path(), e))?;
             // Its key is its last holder: where that has the sketch, so may the first of the next page.
             Ok(page.visit(identity, &mut visit)? && key.starts_with(&identity.to_be_bytes()))
-        })
+        })?;
+        Ok(())
     }
 
     /// Whether a newer generation than a layer has a document that has not expired, or a tombstone, with an id.

@@ -12,7 +12,7 @@ use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use nearstone::{Fingerprint, TableDesign};
 
 use crate::failure::Usage;
-pub(crate) use bench::{Bench, BenchLoad};
+pub(crate) use bench::{Bench, BenchLoad, BenchQuery};
 pub(crate) use bulk::{Compact, Export, ExportFormat, Load, LoadFormat, Merge, Seal};
 pub(crate) use input::{Analysis, Input};
 use values::{count, distance, factor, retention, share};

@@ -38,7 +38,8 @@ fn main() -> ExitCode {
         Command::Compact(args) => cmd::seal::compact(&args),
         Command::Export(args) => cmd::export::run(&args),
         Command::Merge(args) => cmd::merge::run(&args),
-        Command::Bench(Bench::Load(args)) => cmd::bench::load(&args),
+        Command::Bench(Bench::Load(args)) => cmd::bench::load::run(&args),
+        Command::Bench(Bench::Query(args)) => cmd::bench::query::run(&args),
         Command::Completions { shell } => cmd::shell::completions(shell),
         Command::Man => cmd::shell::man(),
     };

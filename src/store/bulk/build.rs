@@ -11,19 +11,19 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use serde::{Deserialize, Serialize};
 
 use super::distribute::{BUCKETS, Coding, Distributed, Distributor, bad, drain};
 use super::documents::DocumentsStep;
-use super::files::{ExchangeReader, ExchangeWriter, Form, PageFile, PageFileWriter, Part, failed};
+use super::files::{ExchangeReader, ExchangeWriter, Form, PageFile, PageFileWriter, Part, failed, table_layout};
 use super::folder::Folder;
 use super::meter::Meter;
 use super::options::LoadReport;
 use super::portions::{HolderPortions, NumberPortions, Output, StringPortions, TablePortions, ValueWriter};
+use crate::engine::PageLayout;
 use crate::page::Page;
+use crate::store::threads::in_threads;
 use crate::{Error, Fingerprint, Result, Table, TableDesign};
 
 /// So many entries are worth a file of their own, and no file has more.
@@ -117,9 +117,10 @@ impl Build<'_> {
         fs::create_dir_all(&values).map_err(|e| failed("create", &values, e))?;
         let units = units(&step.pairs.buckets.iter().map(|bucket| bucket.records).collect::<Vec<_>>());
         let parts = std::slice::from_ref(&step.pairs);
-        let written = self.in_threads(units.len(), |unit| {
+        let layout = PageLayout::of_documents(!step.is_numbered);
+        let written = in_threads(self.threads, units.len(), |unit| {
             let path = values.join(format!("{unit:06}.pages"));
-            let holders = PageFileWriter::create(&self.folder, Part::Holders, unit, self.form, !step.is_numbered)?;
+            let holders = PageFileWriter::create(&self.folder, Part::Holders, unit, self.form, layout)?;
             let out = HolderPortions::new(holders, ValueWriter::new(ExchangeWriter::create(&path)?), self.meter);
             let scratch = self.temp.join(format!("holders{unit}"));
             let memory = self.memory_bytes / SORTED / self.threads;
@@ -162,8 +163,9 @@ impl Build<'_> {
 
     /// Makes the pages of a table that keeps the order of the sketches.
     fn copy_values(&self, index: usize, step: &HoldersStep) -> Result<Vec<PageFile>> {
-        let files = self.in_threads(step.values.len(), |unit| {
-            let mut out = PageFileWriter::create(&self.folder, Part::Table(index), unit, self.form, false)?;
+        let layout = table_layout(&self.design.tables()[index], step.sketches);
+        let files = in_threads(self.threads, step.values.len(), |unit| {
+            let mut out = PageFileWriter::create(&self.folder, Part::Table(index), unit, self.form, layout)?;
             let (path, checksum) = &step.values[unit];
             let mut pages = ExchangeReader::open(path)?;
             while let Some((key, page)) = pages.next()? {
@@ -180,7 +182,7 @@ impl Build<'_> {
         let next = AtomicUsize::new(0);
         let memory = self.memory_bytes / SORTED / self.threads;
         // Each thread distributes the files that it comes to.
-        let mut parts = self.in_threads(self.threads, |thread| {
+        let mut parts = in_threads(self.threads, self.threads, |thread| {
             let path = self.temp.join(format!("table{index:02}-{thread}"));
             let buffers = (self.memory_bytes - self.memory_bytes / SORTED) / self.threads;
             let mut distributor = Distributor::new(&path, Coding::Keys, buffers);
@@ -203,8 +205,9 @@ impl Build<'_> {
         })?;
         let records = |bucket: usize| parts.iter().map(|part| part.buckets[bucket].records).sum();
         let units = units(&(0..BUCKETS).map(records).collect::<Vec<_>>());
-        let files = self.in_threads(units.len(), |unit| {
-            let file = PageFileWriter::create(&self.folder, Part::Table(index), unit, self.form, false)?;
+        let layout = table_layout(table, step.sketches);
+        let files = in_threads(self.threads, units.len(), |unit| {
+            let file = PageFileWriter::create(&self.folder, Part::Table(index), unit, self.form, layout)?;
             let mut portions = TablePortions::new(file, self.meter);
             let scratch = self.temp.join(format!("table{index:02}unit{unit}"));
             drain(&parts, units[unit].clone(), memory, &scratch, &mut portions)?;
@@ -212,30 +215,6 @@ impl Build<'_> {
         })?;
         parts.iter_mut().try_for_each(Distributed::remove)?;
         Ok(files.into_iter().flatten().collect())
-    }
-
-    /// Does numbered pieces of work, each in one thread, and returns what came of them in their order.
-    fn in_threads<T: Send>(&self, count: usize, work: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
-        let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<(usize, T)>> = Mutex::default();
-        let run = || -> Result<()> {
-            loop {
-                let piece = next.fetch_add(1, Ordering::SeqCst);
-                if piece >= count {
-                    return Ok(());
-                }
-                let result = work(piece).inspect_err(|_| next.store(count, Ordering::SeqCst))?;
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((piece, result));
-            }
-        };
-        thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.threads.min(count)).map(|_| scope.spawn(run)).collect();
-            let ended = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            ended.collect::<Vec<Result<()>>>().into_iter().collect::<Result<()>>()
-        })?;
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_by_key(|(piece, _)| *piece);
-        Ok(done.into_iter().map(|(_, result)| result).collect())
     }
 }
 

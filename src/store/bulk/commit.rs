@@ -41,8 +41,11 @@ pub(super) fn commit(
         folder.note()?;
         // What an attempt that failed has left.
         drop_unnamed(store, old)?;
-        engine.create_families(&Family::sealed(&store.record.design, number), store.settings.retention_millis)?;
-        for part in Part::all(store.record.design.tables().len()) {
+        let tables = store.record.design.tables().len();
+        let bytes = Part::all(tables).map(|part| folder.bytes(part)).sum();
+        let families = Family::sealed(&store.record.design, number);
+        engine.create_families(&families, store.settings.retention_millis, bytes)?;
+        for part in Part::all(tables) {
             let files = folder.state.files(part);
             let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
             let (files, are_links) = link(folder, part, &names)?;

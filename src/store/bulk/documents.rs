@@ -11,6 +11,7 @@ use super::build::{Build, SORTED};
 use super::distribute::{Coding, Distributed, Distributor};
 use super::files::{Form, PageFile, PageFileWriter, Part};
 use crate::Result;
+use crate::engine::PageLayout;
 use crate::format::keys::DocumentValue;
 use crate::format::pages::DocumentPageBuilder;
 use crate::store::walk::Walk;
@@ -50,7 +51,7 @@ type WrittenPage = (Vec<u8>, Vec<u8>, u64);
 pub(super) struct DocumentFiles<'a> {
     folder: &'a Path,
     form: Form<'a>,
-    is_compressible: bool,
+    layout: PageLayout,
     current: Option<(PageFileWriter, u64)>,
     files: Vec<PageFile>,
     begun: usize,
@@ -58,7 +59,8 @@ pub(super) struct DocumentFiles<'a> {
 
 impl<'a> DocumentFiles<'a> {
     pub(super) fn new(folder: &'a Path, form: Form<'a>, is_compressible: bool) -> Self {
-        Self { folder, form, is_compressible, current: None, files: Vec::new(), begun: 0 }
+        let layout = PageLayout::of_documents(is_compressible);
+        Self { folder, form, layout, current: None, files: Vec::new(), begun: 0 }
     }
 
     pub(super) fn put(&mut self, key: &[u8], page: &[u8], documents: u64) -> Result<()> {
@@ -66,8 +68,7 @@ impl<'a> DocumentFiles<'a> {
             self.end()?;
         }
         if self.current.is_none() {
-            let writer =
-                PageFileWriter::create(self.folder, Part::Documents, self.begun, self.form, self.is_compressible)?;
+            let writer = PageFileWriter::create(self.folder, Part::Documents, self.begun, self.form, self.layout)?;
             self.current = Some((writer, 0));
             self.begun += 1;
         }

@@ -67,6 +67,15 @@ pub(super) struct Folder {
     is_kept: bool,
 }
 
+impl Folder {
+    /// The bytes of the finished files of a part, as far as they are there.
+    pub(super) fn bytes(&self, part: Part) -> u64 {
+        let folder = self.path().join(part.name());
+        let sizes = self.state.files(part).iter().filter_map(|file| fs::metadata(folder.join(&file.name)).ok());
+        sizes.map(|metadata| metadata.len()).sum()
+    }
+}
+
 impl State {
     /// The finished files of a part.
     pub(super) fn files(&self, part: Part) -> &[PageFile] {

@@ -9,11 +9,12 @@ use std::time::Instant;
 use super::build::HoldersStep;
 use super::commit::commit;
 use super::documents::DocumentsStep;
-use super::files::{ExchangeReader, Form, PageFile, PageFileWriter, Part, failed, hex};
+use super::files::{ExchangeReader, Form, PageFile, PageFileWriter, Part, failed, hex, table_layout};
 use super::folder::Folder;
 use super::manifest::Manifest;
 use super::meter::Meter;
 use super::{BulkLoader, Changing, LoadOptions, LoadReport, Target};
+use crate::engine::PageLayout;
 use crate::format::pages::{DocumentPage, HolderPage};
 use crate::format::record::Generations;
 use crate::hash::checksum;
@@ -207,9 +208,12 @@ fn check(
     for (number, file) in manifest.files(part).iter().enumerate() {
         let path = from.join(part.name()).join(&file.name);
         let mut pages = ExchangeReader::open(&path)?;
-        // Whether ids are alike is not known here: where compression saves little, the engine leaves it out.
-        let is_compressible = !matches!(part, Part::Table(_));
-        let out = to.map(|(to, form)| PageFileWriter::create(to, part, number, form, is_compressible));
+        let layout = match part {
+            Part::Table(table) => table_layout(&design.tables()[table], manifest.sketches),
+            // Whether ids are alike is not known here: where compression saves little, the engine leaves it out.
+            _ => PageLayout::of_documents(true),
+        };
+        let out = to.map(|(to, form)| PageFileWriter::create(to, part, number, form, layout));
         let mut out = out.transpose()?;
         let (mut count, mut entries, mut first) = (0, 0, None);
         while let Some((key, page)) = pages.next()? {

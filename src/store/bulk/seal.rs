@@ -137,7 +137,7 @@ fn set_aside(store: &Shared<Fingerprint>) -> Result<()> {
     super::commit::drop_unnamed(store, old)?;
     let live = old.next();
     let (identity_bytes, retention) = (Fingerprint::IDENTITY_BYTES, store.settings.retention_millis);
-    store.engine.create_families(&Family::live(&store.record.design, identity_bytes, retention, live), retention)?;
+    store.engine.create_families(&Family::live(&store.record.design, identity_bytes, retention, live), retention, 0)?;
     store.set_generations(Generations { live, frozen: Some(old.live), ..old })
 }
 

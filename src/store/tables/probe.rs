@@ -5,11 +5,13 @@
 
 use smallvec::SmallVec;
 
+use super::scratch::{Room, Scratch};
 use super::{Tables, Work};
-use crate::engine::{Cursor, Engine, malformed};
+use crate::engine::{Cursor, Engine, Tier, Visited, malformed};
 use crate::format::Malformed;
 use crate::format::keys::TableKeys;
-use crate::page::Page;
+use crate::isa::Isa;
+use crate::page::{self, Page};
 use crate::permutation::ones;
 use crate::store::TableStats;
 use crate::{Fingerprint, Result, Table};
@@ -34,6 +36,12 @@ impl Near<'_> {
         }
     }
 
+    /// Keeps candidates that are near.
+    fn keep(&mut self, table: &Table, permuted: u64, found: &[u64], counts: &mut TableStats) {
+        counts.verified += found.len() as u64;
+        self.found.extend(found.iter().map(|&value| ((permuted ^ value).count_ones(), table.restore(value))));
+    }
+
     /// What was found, in order. A sketch that is near is usually found through more than one table.
     pub(super) fn into_found(mut self) -> Vec<(u32, Fingerprint)> {
         self.found.sort_unstable();
@@ -48,18 +56,24 @@ pub(super) struct Reader<'a> {
     keys: TableKeys,
     rows: SmallVec<[Cursor<'a>; 2]>,
     pages: Option<Cursor<'a>>,
-    /// The values under the prefix that have keys of their own.
-    own: Vec<u64>,
+    scratch: Scratch,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize) -> Result<Self> {
-        let rows = tables.rows().map(|rows| engine.cursor(&rows.families[table])).collect::<Result<_>>()?;
-        let pages = tables.sealed.as_ref().map(|(families, _)| engine.cursor(&families[table])).transpose()?;
-        Ok(Self { engine, keys: tables.keys[table], rows, pages, own: Vec::new() })
+    pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize, tier: Tier) -> Result<Self> {
+        let rows = tables.rows().map(|rows| engine.cursor_over(&rows.families[table], tier)).collect::<Result<_>>()?;
+        let pages =
+            tables.sealed.as_ref().map(|(families, _)| engine.cursor_over(&families[table], tier)).transpose()?;
+        Ok(Self { engine, keys: tables.keys[table], rows, pages, scratch: Scratch::take() })
     }
 
-    /// Visits the candidates of one prefix until the work that is allowed is done.
+    /// The values that were read last, in order.
+    pub(super) fn own(&self) -> &[u64] {
+        &self.scratch.own
+    }
+
+    /// Visits the candidates of one prefix until the work that is allowed is done. Where something is not of the tier of
+    /// the reader, nothing was done.
     pub(super) fn probe(
         &mut self,
         table: &Table,
@@ -67,27 +81,59 @@ impl<'a> Reader<'a> {
         permuted: u64,
         near: &mut Near<'_>,
         counts: &mut TableStats,
-    ) -> Result<()> {
+    ) -> Result<Visited> {
+        let (found, before) = (near.found.len(), *counts);
         counts.probes += 1;
-        self.read_own(prefix, near.work)?;
-        for &candidate in &self.own {
+        let visited = self.visit(table, prefix, permuted, near, counts)?;
+        if visited == Visited::GaveUp {
+            near.found.truncate(found);
+            *counts = before;
+        }
+        Ok(visited)
+    }
+
+    fn visit(
+        &mut self,
+        table: &Table,
+        prefix: u64,
+        permuted: u64,
+        near: &mut Near<'_>,
+        counts: &mut TableStats,
+    ) -> Result<Visited> {
+        if self.read_own(prefix, near.work)? == Visited::GaveUp {
+            return Ok(Visited::GaveUp);
+        }
+        for &candidate in &self.scratch.own {
             if !near.work.take() {
-                return Ok(());
+                return Ok(Visited::Whole);
             }
             near.verify(table, permuted, candidate, counts);
         }
-        let Some(pages) = &mut self.pages else { return Ok(()) };
-        let engine = self.engine;
+        let Self { engine, pages: Some(pages), scratch, .. } = self else { return Ok(Visited::Whole) };
+        let Room { own, values, found } = &mut **scratch;
+        let isa = Isa::detected();
         let bits = 64 - table.prefix_bits();
         let from = if bits == 64 { 0 } else { prefix << bits };
         let to = from | ones(bits);
-        let mut own = &self.own[..];
+        let mut own = &own[..];
         engine.visit_from(pages, &from.to_be_bytes(), |key, value| {
             let (page, rest) = Page::parse(value).map_err(|e| malformed(engine.path(), Malformed(e.0.into())))?;
             let last = key.try_into().map(u64::from_be_bytes).ok().filter(|_| rest.is_empty());
             let last = last.ok_or_else(|| {
                 malformed(engine.path(), Malformed("a page of a table has another key or length".into()))
             })?;
+            if !near.work.is_limited() {
+                found.clear();
+                let count = page::near(isa, &page, [from, to], permuted, near.max_distance, values, found);
+                // What was met before is one candidate with what is met here.
+                let (here, rest) = own.split_at(own.partition_point(|&value| value <= last));
+                let met = here.iter().filter(|value| values[..count].binary_search(value).is_ok()).count();
+                found.retain(|value| here.binary_search(value).is_err());
+                own = rest;
+                counts.candidates += (count - met) as u64;
+                near.keep(table, permuted, found, counts);
+                return Ok(last < to);
+            }
             page.visit(from, to, |_, candidate| {
                 while let Some((_, rest)) = own.split_first().filter(|(own, _)| **own < candidate) {
                     own = rest;
@@ -101,21 +147,25 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the values under a prefix that have keys of their own, one more than the work allows at most.
-    fn read_own(&mut self, prefix: u64, work: &Work) -> Result<()> {
-        self.own.clear();
-        let Self { engine, keys, rows, own, .. } = self;
+    pub(super) fn read_own(&mut self, prefix: u64, work: &Work) -> Result<Visited> {
+        let Self { engine, keys, rows, scratch, .. } = self;
+        let own = &mut scratch.own;
+        own.clear();
         let head = keys.head(prefix);
         for cursor in rows.iter_mut() {
             let begun = own.len();
-            engine.visit(cursor, head.as_ref(), |key, _| {
+            let visited = engine.visit(cursor, head.as_ref(), |key, _| {
                 own.push(keys.decode(key).map_err(|e| malformed(engine.path(), e))?);
                 Ok(work.allows((own.len() - begun) as u64))
             })?;
+            if visited == Visited::GaveUp {
+                return Ok(visited);
+            }
         }
         if rows.len() > 1 {
             own.sort_unstable();
             own.dedup();
         }
-        Ok(())
+        Ok(Visited::Whole)
     }
 }

@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use super::bulk::Work;
-use super::values::{count, distance, size};
+use super::values::{count, distance, share_alone, size};
 
 /// Measure this machine with synthetic data.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
     /// Load uniform fingerprints, query some of them, and compare with simpler ways in the same run
     Load(BenchLoad),
+    /// Ask a store, and compare with sorted arrays in memory in the same run
+    Query(BenchQuery),
 }
 
 /// Load uniform fingerprints, query some of them, and compare with simpler ways in the same run.
@@ -51,4 +53,72 @@ pub(crate) struct BenchLoad {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) work: Work,
+}
+
+/// Ask a store for the fingerprints near others, and compare with sorted arrays in memory in the same run.
+///
+/// Half of the queries are 0 to --ask bits from a stored fingerprint, half of them are near nothing. They are asked
+/// once, which reads what is not cached, and then again three times, of which the one with the median p50 is told.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  nearstone bench query --fingerprints 10M --threads 1,2
+  nearstone bench query --fingerprints 1M --live 1
+  nearstone bench query --fingerprints 10M --ask 7 --scan
+  nearstone bench query --store seen --direct --cache 512M --no-reference")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub(crate) struct BenchQuery {
+    /// How many fingerprints; K, M and G are thousands, millions, billions
+    #[arg(long, value_name = "N", default_value = "10M", value_parser = count)]
+    pub(crate) fingerprints: u64,
+    /// The name of a design, as of `create`
+    #[arg(long, value_name = "NAME", default_value = "4x1")]
+    pub(crate) design: String,
+    /// The distance in bits that the design is meant for
+    #[arg(long, value_name = "BITS", default_value_t = 3, value_parser = distance())]
+    pub(crate) max_distance: u32,
+    /// The distance that queries ask for [default: that of the design]
+    #[arg(long, value_name = "BITS", value_parser = distance())]
+    pub(crate) ask: Option<u32>,
+    /// The share of the fingerprints that are stored one by one and not sealed, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share_alone)]
+    pub(crate) live: f64,
+    /// The share of the fingerprints that lie within 6 bits of one of 1,000 centres, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share_alone)]
+    pub(crate) crowded: f64,
+    /// Ask this store instead of a new one
+    #[arg(long, value_name = "STORE", conflicts_with_all = ["fingerprints", "design", "max_distance", "live", "crowded"])]
+    pub(crate) store: Option<PathBuf>,
+    /// Where the store goes, in a folder that is removed at the end [default: the system's temporary one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// The memory for loading it
+    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = size)]
+    pub(crate) memory: usize,
+    /// How many queries
+    #[arg(long, value_name = "N", default_value = "10K", value_parser = count)]
+    pub(crate) queries: u64,
+    /// By how many threads they are asked, one number after the other
+    #[arg(long, value_name = "N,..", default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) threads: Vec<u8>,
+    /// The block cache
+    #[arg(long, value_name = "BYTES", default_value = "4G", value_parser = size)]
+    pub(crate) cache: usize,
+    /// Read past the cache of the system
+    #[arg(long)]
+    pub(crate) direct: bool,
+    /// Compare with comparing every fingerprint, too
+    #[arg(long, conflicts_with = "no_reference")]
+    pub(crate) scan: bool,
+    /// Do not compare with arrays, which take 8 bytes for each fingerprint and table
+    #[arg(long)]
+    pub(crate) no_reference: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl BenchQuery {
+    pub(crate) fn ask(&self) -> u32 {
+        self.ask.unwrap_or(self.max_distance)
+    }
 }

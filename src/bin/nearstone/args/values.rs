@@ -48,6 +48,12 @@ pub(super) fn share(text: &str) -> Result<(u32, f64), String> {
     parts.ok_or_else(|| "a distance of 0 to 16, a colon and a share of 0 to 1, as in 12:0.01".to_owned())
 }
 
+/// Reads a share.
+pub(super) fn share_alone(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share: &f64| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "a number of 0 to 1, such as 0.1".to_owned())
+}
+
 /// A time of at least a millisecond.
 pub(super) fn retention(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).map_err(|e| e.to_string())?;

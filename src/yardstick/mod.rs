@@ -1,5 +1,9 @@
 //! What the program's benchmarks compare with in the same run. Not part of the interface: it may change at any time.
 
+mod arrays;
+
+pub use arrays::{Arrays, scan};
+
 use std::path::Path;
 
 use crate::engine::write_keys;

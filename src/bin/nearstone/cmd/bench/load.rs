@@ -1,30 +1,20 @@
-//! `nearstone bench`
+//! `nearstone bench load`
 
-use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use nearstone::{Fingerprint, LoadReport, Options, SimhashStore, TableDesign, yardstick};
 use serde_json::json;
 
+use super::{BATCH, disk_usage, float, folder, peak_rss, quantile, value};
 use crate::args::BenchLoad;
 use crate::failure::Outcome;
 use crate::interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Steps, bytes, thousands};
 
-/// Fingerprints that are handed on together.
-const BATCH: u64 = 1 << 16;
-
-pub(crate) fn load(args: &BenchLoad) -> anyhow::Result<Outcome> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("nearstone-bench-");
-    let folder = match &args.dir {
-        Some(parent) => builder.tempdir_in(parent),
-        None => builder.tempdir(),
-    };
-    let folder = folder.context("cannot make a folder for the store")?;
+pub(crate) fn run(args: &BenchLoad) -> anyhow::Result<Outcome> {
+    let folder = folder(args.dir.as_deref())?;
     let path = folder.path().join("store");
     let design = TableDesign::named(&args.design, args.max_distance)?;
     let loaded = Loaded::measure(args, &path, &design)?;
@@ -39,14 +29,6 @@ pub(crate) fn load(args: &BenchLoad) -> anyhow::Result<Outcome> {
     out.bytes(text.as_bytes())?;
     out.finish()?;
     Ok(if queried.missed() == 0 { Outcome::Done } else { Outcome::No })
-}
-
-/// The n-th of a sequence of uniform, distinct values.
-fn value(n: u64) -> u64 {
-    let mut z = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// What a load took.
@@ -106,33 +88,6 @@ impl Loaded {
     }
 }
 
-/// The bytes of all files below a folder.
-fn disk_usage(path: &Path) -> u64 {
-    // Files come and go meanwhile.
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let sizes = entries.map(|entry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => disk_usage(&entry.path()),
-        Ok(metadata) => metadata.len() / links(&metadata),
-        Err(_) => 0,
-    });
-    sizes.sum()
-}
-
-/// Under how many names a file is met.
-fn links(metadata: &fs::Metadata) -> u64 {
-    #[cfg(unix)]
-    let links = std::os::unix::fs::MetadataExt::nlink(metadata);
-    #[cfg(not(unix))]
-    let links = u64::from(metadata.is_file());
-    links.max(1)
-}
-
-fn peak_rss() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
-}
-
 /// What queries took: when they were asked first, and when they were asked again, with what they read cached.
 struct Queried {
     first: Pass,
@@ -181,12 +136,6 @@ impl Pass {
     }
 }
 
-fn quantile(sorted: &[f64], of: f64) -> f64 {
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place")]
-    let place = (sorted.len() as f64 * of) as usize;
-    sorted.get(place.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0.0)
-}
-
 /// Other ways, with the same fingerprints.
 struct Yardsticks {
     fingerprints: u64,
@@ -211,11 +160,6 @@ impl Yardsticks {
         };
         Ok(Self { fingerprints, sort_seconds, keys_seconds: begun.elapsed().as_secs_f64(), keys_bytes })
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn float(number: u64) -> f64 {
-    number as f64
 }
 
 /// The bytes that a value of a sorted set of uniform ones takes at least: 64 - log2 n + log2 e bits.

@@ -1,0 +1,310 @@
+//! `nearstone bench query`
+
+use std::path::Path;
+use std::thread;
+use std::time::Instant;
+
+use nearstone::yardstick::{Arrays, scan};
+use nearstone::{Fingerprint, Options, Probes, Reads, SimhashStore, TableDesign};
+use serde_json::{Value, json};
+
+use super::{Times, folder, per, rss};
+use crate::args::BenchQuery;
+use crate::failure::Outcome;
+use crate::interrupt;
+use crate::output::Output;
+use crate::progress::{bytes, thousands};
+
+use super::data::Data;
+
+/// The queries are asked once, and then so many times again.
+const PASSES: usize = 3;
+
+pub(crate) fn run(args: &BenchQuery) -> anyhow::Result<Outcome> {
+    let folder = folder(args.dir.as_deref())?;
+    let made = folder.path().join("store");
+    let path = args.store.as_deref().unwrap_or(&made);
+    if args.store.is_none() {
+        Data::from(args).store(path, args)?;
+    }
+    let options = Options::new().sketches_only().cache_bytes(args.cache).direct_reads(args.direct).auto_seal(None);
+    let bench = Bench::new(args, SimhashStore::open(path, &options.clone().count_reads(false))?)?;
+    let mut runs = Vec::new();
+    for &threads in &args.threads {
+        runs.push(bench.measure(threads.into())?);
+    }
+    let after = rss();
+    // Counts take time, so what was timed was not counted.
+    let Bench { store, queries, .. } = bench;
+    let design = store.design().clone();
+    let documents = store.stats()?.approximate_documents;
+    drop(store);
+    let counts = Counts::measure(path, &options.count_reads(true), &queries, args.ask())?;
+    let reference = if args.no_reference { None } else { Some(Reference::measure(args, path, &design, &queries)?) };
+    let report = Report { args, design, documents, queries: queries.len() as u64, runs, after, counts, reference };
+    let mut out = Output::stdout();
+    let text = if args.json { format!("{}\n", report.json()) } else { report.text() };
+    out.bytes(text.as_bytes())?;
+    out.finish()?;
+    Ok(if report.is_exact() { Outcome::Done } else { Outcome::No })
+}
+
+struct Bench {
+    store: SimhashStore,
+    queries: Vec<u64>,
+    ask: u32,
+}
+
+/// What queries took by some threads: the first time, and again.
+struct Run {
+    threads: usize,
+    first: Times,
+    again: Times,
+    /// Of all threads, in the passes after the first.
+    a_second: f64,
+    matches: u64,
+}
+
+impl Bench {
+    fn new(args: &BenchQuery, store: SimhashStore) -> anyhow::Result<Self> {
+        let mut stored = store.iter()?.take(usize::try_from(args.queries)?);
+        let mut queries = Vec::new();
+        for i in 0..args.queries {
+            // Half of them near something, and half of them near nothing.
+            let random = super::value(i ^ 1 << 63);
+            let near = if i % 2 == 0 { stored.next().transpose()? } else { None };
+            queries.push(
+                near.map_or(random, |found| super::flipped(found.sketch.bits(), i / 2 % u64::from(args.ask() + 1), i)),
+            );
+        }
+        Ok(Self { store, queries, ask: args.ask() })
+    }
+
+    fn measure(&self, threads: usize) -> anyhow::Result<Run> {
+        let (first, _, matches) = self.pass(threads)?;
+        let mut passes = Vec::new();
+        for _ in 0..PASSES {
+            passes.push(self.pass(threads)?);
+        }
+        passes.sort_by(|a, b| a.0.quantile(0.5).total_cmp(&b.0.quantile(0.5)));
+        let (again, a_second, _) = passes.swap_remove(PASSES / 2);
+        Ok(Run { threads, first, again, a_second, matches })
+    }
+
+    /// Asks each query once, and returns their times, how many were answered a second, and the number of matches.
+    fn pass(&self, threads: usize) -> anyhow::Result<(Times, f64, u64)> {
+        interrupt::check()?;
+        let begun = Instant::now();
+        let parts: Vec<anyhow::Result<(Vec<f64>, u64)>> = thread::scope(|scope| {
+            let ask = |part: usize| {
+                let (mut micros, mut matches) = (Vec::new(), 0);
+                for &query in self.queries.iter().skip(part).step_by(threads) {
+                    let begun = Instant::now();
+                    let found = self.store.query(&Fingerprint::new(query), self.ask)?;
+                    micros.push(begun.elapsed().as_secs_f64() * 1e6);
+                    matches += found.len() as u64;
+                }
+                Ok((micros, matches))
+            };
+            let workers: Vec<_> = (0..threads).map(|part| scope.spawn(move || ask(part))).collect();
+            workers.into_iter().map(|worker| worker.join().expect("a query does not panic")).collect()
+        });
+        let seconds = begun.elapsed().as_secs_f64();
+        let (mut micros, mut matches) = (Vec::new(), 0);
+        for part in parts {
+            let (times, found) = part?;
+            micros.extend(times);
+            matches += found;
+        }
+        Ok((Times::new(micros), super::float(self.queries.len() as u64) / seconds, matches))
+    }
+}
+
+/// What queries look at, and read.
+struct Counts {
+    probes: u64,
+    candidates: u64,
+    first: Reads,
+    again: Reads,
+}
+
+impl Counts {
+    fn measure(path: &Path, options: &Options, queries: &[u64], ask: u32) -> anyhow::Result<Self> {
+        let store = SimhashStore::open(path, options)?;
+        let (mut probes, mut candidates) = (0, 0);
+        let mut pass = || {
+            let before = store.stats()?.reads.unwrap_or_default();
+            (probes, candidates) = (0, 0);
+            for &query in queries {
+                interrupt::check()?;
+                let found = store.query(&Fingerprint::new(query), ask)?;
+                probes += found.stats().probes;
+                candidates += found.stats().candidates;
+            }
+            anyhow::Ok(store.stats()?.reads.unwrap_or_default() - before)
+        };
+        let (first, again) = (pass()?, pass()?);
+        Ok(Self { probes, candidates, first, again })
+    }
+}
+
+/// The same queries without a store.
+struct Reference {
+    arrays: Times,
+    scan: Option<Times>,
+    matches: u64,
+}
+
+impl Reference {
+    fn measure(args: &BenchQuery, path: &Path, design: &TableDesign, queries: &[u64]) -> anyhow::Result<Self> {
+        let store = SimhashStore::open_read_only(path, &Options::new().sketches_only())?;
+        let values = store.iter_by_fingerprint()?.map(|document| document.map(|(sketch, _)| sketch.bits()));
+        let values: Vec<u64> = values.collect::<Result<_, _>>()?;
+        drop(store);
+        let probes = design.probes_for(args.ask());
+        let scanned = args.scan.then(|| Self::scanned(&values, queries, args.ask())).transpose()?;
+        let (arrays, matches) = Self::arrays(design, probes.as_ref(), &values, queries)?;
+        Ok(Self { arrays, matches, scan: scanned })
+    }
+
+    fn scanned(values: &[u64], queries: &[u64], ask: u32) -> anyhow::Result<Times> {
+        let mut micros = Vec::new();
+        let until = Instant::now();
+        for &query in queries {
+            interrupt::check()?;
+            let begun = Instant::now();
+            std::hint::black_box(scan(values, query, ask));
+            micros.push(begun.elapsed().as_secs_f64() * 1e6);
+            if until.elapsed().as_secs() > 20 {
+                break;
+            }
+        }
+        Ok(Times::new(micros))
+    }
+
+    fn arrays(
+        design: &TableDesign,
+        probes: Option<&Probes>,
+        values: &[u64],
+        queries: &[u64],
+    ) -> anyhow::Result<(Times, u64)> {
+        let Some(probes) = probes else { return Ok((Times::default(), 0)) };
+        let arrays = Arrays::new(design, values);
+        let (mut found, mut passes, mut matches) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..=PASSES {
+            let mut micros = Vec::new();
+            matches = 0;
+            for &query in queries {
+                interrupt::check()?;
+                let begun = Instant::now();
+                arrays.query(probes, query, &mut found);
+                micros.push(begun.elapsed().as_secs_f64() * 1e6);
+                matches += found.len() as u64;
+            }
+            passes.push(Times::new(micros));
+        }
+        passes.remove(0);
+        passes.sort_by(|a, b| a.quantile(0.5).total_cmp(&b.quantile(0.5)));
+        Ok((passes.swap_remove(PASSES / 2), matches))
+    }
+}
+
+struct Report<'a> {
+    args: &'a BenchQuery,
+    design: TableDesign,
+    documents: u64,
+    queries: u64,
+    runs: Vec<Run>,
+    after: Option<u64>,
+    counts: Counts,
+    reference: Option<Reference>,
+}
+
+impl Report<'_> {
+    /// Whether as many sketches were found as in memory; where several documents share one, that is not comparable.
+    fn is_exact(&self) -> bool {
+        let reference = self.reference.as_ref().filter(|reference| reference.matches > 0);
+        reference.is_none_or(|reference| self.runs.iter().all(|run| run.matches >= reference.matches))
+    }
+
+    fn text(&self) -> String {
+        let mut lines = vec![
+            format!("store             about {} documents in {}", thousands(self.documents), self.design),
+            format!(
+                "queries           {} at distance {}: {:.1} probes and {:.0} candidates each",
+                thousands(self.queries),
+                self.args.ask(),
+                per(self.counts.probes, self.queries),
+                per(self.counts.candidates, self.queries)
+            ),
+        ];
+        for run in &self.runs {
+            lines.push(format!("by {:<3}            {}; {:.0} a second", run.threads, run.again.text(), run.a_second));
+            lines.push(format!("  the first time  {}", run.first.text()));
+        }
+        if let Some(run) = self.runs.first() {
+            let probe = run.again.mean() * super::float(self.queries) / super::float(self.counts.probes.max(1));
+            lines.push(format!("  a probe         {probe:.2} us"));
+        }
+        for (name, reads) in [("again", &self.counts.again), ("the first time", &self.counts.first)] {
+            lines.push(format!(
+                "blocks            {name}: {:.1} a query, {:.1} % from the cache; {:.2} read, {}",
+                per(reads.cache_hits + reads.cache_misses, self.queries),
+                100.0 * per(reads.cache_hits, reads.cache_hits + reads.cache_misses),
+                per(reads.cache_misses, self.queries),
+                bytes(reads.bytes / self.queries.max(1))
+            ));
+        }
+        if let Some(rss) = self.after {
+            lines.push(format!(
+                "memory            {} after them, with a cache of {}",
+                bytes(rss),
+                bytes(self.args.cache as u64)
+            ));
+        }
+        let Some(reference) = &self.reference else { return lines.join("\n") + "\n" };
+        let ratio = |times: &Times| self.runs.first().map_or(0.0, |run| run.again.quantile(0.5) / times.quantile(0.5));
+        lines.push(format!(
+            "arrays in memory  {}; the store takes {:.1} times as long",
+            reference.arrays.text(),
+            ratio(&reference.arrays)
+        ));
+        if let Some(scan) = &reference.scan {
+            lines.push(format!(
+                "all compared      {}; the store is {:.1} times faster",
+                scan.text(),
+                1.0 / ratio(scan)
+            ));
+        }
+        if !self.is_exact() {
+            lines.push(format!("WRONG             {} matches in memory, fewer in the store", reference.matches));
+        }
+        lines.join("\n") + "\n"
+    }
+
+    fn json(&self) -> Value {
+        let runs = self.runs.iter().map(|run| {
+            json!({
+                "threads": run.threads, "again": run.again.json(), "first": run.first.json(),
+                "queries_a_second": run.a_second, "matches": run.matches,
+            })
+        });
+        let reads = |reads: &Reads| json!({"cache_hits": reads.cache_hits, "cache_misses": reads.cache_misses, "bytes": reads.bytes});
+        json!({
+            "documents": self.documents,
+            "design": self.design.to_string(),
+            "queries": self.queries,
+            "distance": self.args.ask(),
+            "probes": self.counts.probes,
+            "candidates": self.counts.candidates,
+            "runs": runs.collect::<Vec<_>>(),
+            "reads_first": reads(&self.counts.first),
+            "reads_again": reads(&self.counts.again),
+            "rss_bytes": self.after,
+            "cache_bytes": self.args.cache,
+            "arrays": self.reference.as_ref().map(|reference| reference.arrays.json()),
+            "scan": self.reference.as_ref().and_then(|reference| reference.scan.as_ref()).map(Times::json),
+            "is_exact": self.is_exact(),
+        })
+    }
+}
