@@ -8,22 +8,15 @@ const GROUP: usize = 32;
 for_each_isa! {
     /// Appends the values that differ from `query` in at most `max_distance` bits, in their order.
     fn near(values: &[u64], query: u64, max_distance: u32, found: &mut Vec<u64>) {
-        near_among(values, query, max_distance, found);
-    }
-}
-
-/// The same, for functions that are compiled for each set of instructions themselves.
-#[expect(clippy::inline_always, reason = "it is compiled for the instructions of whom it is inlined into")]
-#[inline(always)]
-pub(crate) fn near_among(values: &[u64], query: u64, max_distance: u32, found: &mut Vec<u64>) {
-    let (groups, rest) = values.as_chunks::<GROUP>();
-    for group in groups {
-        let nearest = group.iter().fold(u64::MAX, |nearest, value| nearest.min(distance(*value, query)));
-        if nearest <= u64::from(max_distance) {
-            found.extend(group.iter().filter(|&&value| distance(value, query) <= u64::from(max_distance)));
+        let (groups, rest) = values.as_chunks::<GROUP>();
+        for group in groups {
+            let nearest = group.iter().fold(u64::MAX, |nearest, value| nearest.min(distance(*value, query)));
+            if nearest <= u64::from(max_distance) {
+                found.extend(group.iter().filter(|&&value| distance(value, query) <= u64::from(max_distance)));
+            }
         }
+        found.extend(rest.iter().filter(|&&value| distance(value, query) <= u64::from(max_distance)));
     }
-    found.extend(rest.iter().filter(|&&value| distance(value, query) <= u64::from(max_distance)));
 }
 
 /// As a number of 64 bits, so that values and distances have lanes of one width.

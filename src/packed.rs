@@ -7,7 +7,7 @@
 //! | ⌈count · `width` / 8⌉ | the excess of each integer over the minimum, in order, in `width` bits |
 //!
 //! How many there are is known from elsewhere. The order of the bits is that of the lows of a page, see
-//! `page.rs`. Bits that nothing uses are 0.
+//! `page/mod.rs`. Bits that nothing uses are 0.
 
 use super::page::{MAX_LOAD_BITS, append_bits, bits_at};
 

@@ -43,7 +43,7 @@ impl Readers {
             self.note(begun.elapsed());
         };
         let is_slow = self.latency.load(Ordering::Relaxed) >= nanos(WORTH_A_THREAD);
-        let pool = if parts.len() > 1 && is_slow { self.pool() } else { None };
+        let pool = if self.are_several() && parts.len() > 1 && is_slow { self.pool() } else { None };
         let (Some(pool), Some((first, others))) = (pool, parts.split_first_mut()) else {
             return parts.iter_mut().for_each(timed);
         };

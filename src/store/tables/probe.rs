@@ -124,13 +124,14 @@ impl<'a> Reader<'a> {
             })?;
             if !near.work.is_limited() {
                 found.clear();
-                let count = page::near(isa, &page, [from, to], permuted, near.max_distance, values, found);
+                let range = page::near(isa, &page, [from, to], permuted, near.max_distance, values, found);
+                let met = &values[range];
                 // What was met before is one candidate with what is met here.
                 let (here, rest) = own.split_at(own.partition_point(|&value| value <= last));
-                let met = here.iter().filter(|value| values[..count].binary_search(value).is_ok()).count();
+                let again = here.iter().filter(|value| met.binary_search(value).is_ok()).count();
                 found.retain(|value| here.binary_search(value).is_err());
                 own = rest;
-                counts.candidates += (count - met) as u64;
+                counts.candidates += (met.len() - again) as u64;
                 near.keep(table, permuted, found, counts);
                 return Ok(last < to);
             }

@@ -26,11 +26,7 @@ pub(super) struct Scratch(Option<Box<Room>>);
 impl Scratch {
     pub(super) fn take() -> Self {
         let room = ROOM.take();
-        Self(Some(
-            room.unwrap_or_else(|| {
-                Box::new(Room { own: Vec::new(), values: [0; page::MAX_VALUES], found: Vec::new() })
-            }),
-        ))
+        Self(Some(room.unwrap_or_else(|| Box::new(Room { own: Vec::new(), values: page::ROOM, found: Vec::new() }))))
     }
 }
 

@@ -5,6 +5,7 @@
 //! 2. A page is decoded once, from the first value that a probe needs to the last, and compared with all that need it.
 //! 3. What is found does not depend on the pieces: it is sorted by query at the end.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Tables;
@@ -245,7 +246,7 @@ struct Pages<'a> {
     /// The probes whose values come after those that are decoded.
     probes: &'a [Probe],
     values: Box<page::Values>,
-    count: usize,
+    decoded: Range<usize>,
     /// The last value of the page that was decoded, and up to where it was.
     current: Option<(u64, u64)>,
     is_at_end: bool,
@@ -261,8 +262,8 @@ impl<'a> Pages<'a> {
             cursor,
             table,
             probes: piece.probes,
-            values: Box::new([0; page::MAX_VALUES]),
-            count: 0,
+            values: Box::new(page::ROOM),
+            decoded: 0..0,
             current: None,
         })
     }
@@ -274,7 +275,7 @@ impl<'a> Pages<'a> {
         if !is_here && !self.read(from)? {
             return Ok(None);
         }
-        let values = &self.values[..self.count];
+        let values = &self.values[self.decoded.clone()];
         let values = &values[values.partition_point(|&value| value < from)..];
         let last = self.current.map_or(u64::MAX, |(last, _)| last);
         Ok(Some((&values[..values.partition_point(|&value| value <= to)], last)))
@@ -304,7 +305,7 @@ impl<'a> Pages<'a> {
         *probes = &probes[passed..];
         let here = probes.partition_point(|probe| bounds(table, probe.0).0 <= last);
         let until = here.checked_sub(1).map_or(last, |final_one| bounds(table, probes[final_one].0).1.min(last));
-        self.count = page::values(Isa::detected(), &page, from, until, values);
+        self.decoded = page::values(Isa::detected(), &page, [from, until], values);
         self.current = Some((last, until));
         Ok(true)
     }

@@ -20,8 +20,11 @@
 //! `upper_bytes` is ⌈(`count` + (last offset >> `low_bits`)) / 8⌉. That is below 200, as beyond it one more low
 //! bit would save more of the uppers than it adds to the lows.
 
-use crate::isa::for_each_isa;
-use crate::near::near_among;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod decode;
+
+pub(crate) use decode::{ROOM, Values, near, values};
 
 /// The most values in a page.
 pub(crate) const MAX_VALUES: usize = 512;
@@ -345,43 +348,6 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Room for the values of a page.
-pub(crate) type Values = [u64; MAX_VALUES];
-
-for_each_isa! {
-    /// Puts the values from `from` to `to` into `values`, and returns how many there are.
-    fn values(page: &Page<'_>, from: u64, to: u64, values: &mut Values) -> usize {
-        let mut count = 0;
-        page.visit(from, to, |_, value| {
-            values[count] = value;
-            count += 1;
-        });
-        count
-    }
-}
-
-for_each_isa! {
-    /// Puts the values from the first to the last of `bounds` into `values`, appends those of them to `found` that differ from `query` in
-    /// at most `max_distance` bits, and returns how many there are in the range.
-    fn near(
-        page: &Page<'_>,
-        bounds: [u64; 2],
-        query: u64,
-        max_distance: u32,
-        values: &mut Values,
-        found: &mut Vec<u64>,
-    ) -> usize {
-        // First of all decoded, and then compared: each of both loops is tight.
-        let ([from, to], mut count) = (bounds, 0);
-        page.visit(from, to, |_, value| {
-            values[count] = value;
-            count += 1;
-        });
-        near_among(&values[..count], query, max_distance, found);
-        count
-    }
-}
-
 /// Reads the upper halves that begin the uppers, counted from there on, and returns from how many bytes and how
 /// many they are. It stops after [`BATCH_BYTES`], and before a byte that has only greater ones than `last`.
 ///
@@ -408,6 +374,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::isa::Isa;
 
     /// The n-th of a sequence of uniform values.
     fn uniform(n: u64) -> u64 {
@@ -455,6 +422,12 @@ mod tests {
                 let expected: Vec<_> =
                     values.iter().copied().enumerate().filter(|&(_, value)| from <= value && value <= to).collect();
                 assert_eq!(visited(&page, from, to), expected, "{values:x?} from {from:x} to {to:x}");
+                for isa in Isa::all() {
+                    let mut room = ROOM;
+                    let range = super::values(isa, &page, [from, to], &mut room);
+                    let expected = expected.iter().map(|&(_, value)| value);
+                    assert!(room[range].iter().copied().eq(expected), "{isa:?}: {values:x?} from {from:x} to {to:x}");
+                }
             }
         }
     }
@@ -687,6 +660,12 @@ mod tests {
                     }
                 }
                 prop_assert!(page.find_from(from) <= page.len());
+                for isa in Isa::all() {
+                    let mut room = ROOM;
+                    for bounds in [[from, to], [0, u64::MAX]] {
+                        prop_assert!(super::values(isa, &page, bounds, &mut room).len() <= page.len());
+                    }
+                }
                 let mut decoded = Vec::new();
                 if page.decode_into(&mut decoded).is_ok() {
                     prop_assert_eq!(encoded(&decoded), page.bytes);
