@@ -86,7 +86,9 @@ fn codecs(c: &mut Criterion) {
             group.bench_function(format!("compared, {isa:?}"), |b| {
                 b.iter(|| {
                     let (page, _) = Page::parse(black_box(&pages[next()])).expect("it was encoded");
-                    page::near(isa, &page, [0, u64::MAX], black_box(77), 3, &mut values, &mut found).len()
+                    let decoded = page::values(isa, &page, [0, u64::MAX], &mut values);
+                    near::near(isa, &values[decoded], black_box(77), 3, &mut found);
+                    found.len()
                 });
             });
         }

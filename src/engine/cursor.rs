@@ -11,6 +11,7 @@
 //! 4. An iterator that is sought into another file makes a new reader of that file, which costs a fifth of the seek. A
 //!    sealed family keeps its files, so its cursors are pooled by file.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use crossbeam::queue::ArrayQueue;
@@ -18,6 +19,7 @@ use rocksdb::{ReadOptions, ReadTier};
 
 use super::iterator::OwnedIterator;
 use super::{Database, Handle};
+use crate::format::families::Family;
 
 /// How many idle cursors a family keeps; more threads than this at once make their own.
 const IDLE_CURSORS: usize = 16;
@@ -124,6 +126,10 @@ fn new(database: &Arc<Database>, family: &Handle, tier: Tier) -> OwnedIterator {
     }
     options.set_prefix_same_as_start(true);
     options.set_auto_readahead_size(false);
+    // What is read of these is kept decoded by those who read it. Parts of an index that are not pinned go the way of
+    // the rest.
+    let is_kept_decoded = matches!(family.family(), Family::Pages { .. });
+    options.fill_cache(!(is_kept_decoded && database.pins_index.load(Ordering::Relaxed)));
     OwnedIterator::new(database, family, options)
 }
 

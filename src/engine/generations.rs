@@ -7,6 +7,7 @@
 //! 3. Readers hold the families that they read; a dropped one disappears with its last reader.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 
 use rocksdb::{IngestExternalFileOptions, WriteOptions};
@@ -35,6 +36,9 @@ impl Engine {
     /// Makes empty families, which will hold files of so many bytes.
     pub(crate) fn create_families(&self, families: &[Family], retention_millis: Option<u64>, bytes: u64) -> Result<()> {
         let resources = self.resources.for_files(bytes);
+        if families.iter().any(|family| family.is_sealed()) {
+            self.database.pins_index.store(resources.pins_index, Ordering::Relaxed);
+        }
         for &family in families {
             let options = options::of(Some(family), retention_millis, &self.cache, &resources, Some(&self.expiry));
             self.database.db.create_cf(family.to_string(), &options).map_err(|e| self.error(&e))?;

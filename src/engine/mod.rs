@@ -46,6 +46,8 @@ type Db = DBWithThreadMode<MultiThreaded>;
 /// A database and the lock that it is open under, which is let go after it is closed.
 struct Database {
     db: Db,
+    /// Whether the indexes of sealed families stay in the cache.
+    pins_index: AtomicBool,
     _lock: Lock,
 }
 
@@ -295,6 +297,17 @@ impl Engine {
     pub(crate) fn write_buffer_bytes(&self) -> Result<u64> {
         let handles = self.handles();
         handles.iter().map(|handle| self.property(handle, properties::CUR_SIZE_ALL_MEM_TABLES)).sum()
+    }
+
+    /// The bytes for caches of all kinds.
+    pub(crate) fn cache_capacity_bytes(&self) -> u64 {
+        self.resources.cache_bytes as u64
+    }
+
+    /// Leaves so many of them to a cache of another kind.
+    pub(crate) fn spare_cache(&self, bytes: u64) {
+        let left = self.resources.cache_bytes.saturating_sub(usize::try_from(bytes).unwrap_or(usize::MAX));
+        self.cache.clone().set_capacity(left.clamp(open::CACHE_BYTES.start, open::CACHE_BYTES.end));
     }
 
     /// The bytes in use of the block cache.

@@ -7,6 +7,7 @@
 //! 3. Nothing is changed in a directory that is not ours.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
@@ -22,6 +23,9 @@ use crate::format::families::Family;
 use crate::format::record::{self, EXPIRY_KEY, RECORD_KEY};
 use crate::format::{OLDEST_VERSION, VERSION};
 use crate::{Error, Result};
+
+/// RocksDB ends the process where it cannot map the cache: nothing, or more than there can be.
+pub(super) const CACHE_BYTES: Range<usize> = 64 << 10..1 << 40;
 
 const DEFAULT_FAMILY: &str = "default";
 const FOREIGN: &str = "holds a RocksDB database of another program";
@@ -175,7 +179,7 @@ impl Engine {
             expiry.clock.is_at_least(limit);
             expiry.limit.store(limit, Ordering::SeqCst);
         }
-        let database = Arc::new(Database { db, _lock: lock });
+        let database = Arc::new(Database { db, pins_index: AtomicBool::new(sized.pins_index), _lock: lock });
         let families = names.iter().filter_map(|name| name.parse().ok());
         let handles = families.filter_map(|family| Handle::new(&database, family)).collect();
         let counted = resources.counts_reads.then_some(options);
@@ -243,8 +247,8 @@ fn table_file_bytes(path: &Path) -> u64 {
 }
 
 fn cache(resources: &Resources) -> Cache {
-    // RocksDB ends the process where it cannot map the cache: nothing, or more than there can be.
-    Cache::new_hyper_clock_cache(resources.cache_bytes.clamp(64 << 10, 1 << 40), 0)
+    let bytes = resources.cache_bytes.clamp(CACHE_BYTES.start, CACHE_BYTES.end);
+    Cache::new_hyper_clock_cache(bytes, 0)
 }
 
 /// Every family with its own options: one opened without them would lose its prefix, and matches.

@@ -1,5 +1,4 @@
-//! Values of a page for whoever needs all of some range: first decoded, and then compared, since each of both loops is
-//! tight.
+//! Values of a page for whoever needs all of some range.
 
 use std::ops::Range;
 
@@ -7,7 +6,6 @@ use super::{
     BATCH_BYTES, HEADER_BYTES, MAX_LOAD_BITS, MAX_VALUES, Page, WORD_BYTES, bits_at, load, low_mask, read_uppers,
 };
 use crate::isa::{Isa, for_each_isa};
-use crate::near;
 
 /// Room for the values of a page, and some more, so that they can be written in groups.
 pub(crate) type Values = [u64; MAX_VALUES + 64];
@@ -29,22 +27,6 @@ pub(crate) fn values(isa: Isa, page: &Page<'_>, bounds: [u64; 2], values: &mut V
     // Those before the first one, and those after the last one, which were decoded with them.
     let begin = values[..count].partition_point(|&value| value < from);
     begin..begin + values[begin..count].partition_point(|&value| value <= to)
-}
-
-/// Appends those of the values from the first to the last of `bounds` to `found` that differ from `query` in at most
-/// `max_distance` bits, and returns where the values in the range are.
-pub(crate) fn near(
-    isa: Isa,
-    page: &Page<'_>,
-    bounds: [u64; 2],
-    query: u64,
-    max_distance: u32,
-    values: &mut Values,
-    found: &mut Vec<u64>,
-) -> Range<usize> {
-    let range = self::values(isa, page, bounds, values);
-    near::near(isa, &values[range.clone()], query, max_distance, found);
-    range
 }
 
 for_each_isa! {

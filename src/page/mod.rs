@@ -24,7 +24,7 @@
 mod avx512;
 mod decode;
 
-pub(crate) use decode::{ROOM, Values, near, values};
+pub(crate) use decode::{ROOM, Values, values};
 
 /// The most values in a page.
 pub(crate) const MAX_VALUES: usize = 512;

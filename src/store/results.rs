@@ -253,7 +253,7 @@ pub struct Stats {
     pub holder_bytes: u64,
     /// The bytes of the write buffers in memory.
     pub write_buffer_bytes: u64,
-    /// The bytes of the block cache in use.
+    /// The bytes of the caches in use.
     pub cache_bytes: u64,
     /// What was read since the store was opened, with [`Options::count_reads`](crate::Options::count_reads).
     pub reads: Option<Reads>,

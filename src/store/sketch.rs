@@ -116,6 +116,8 @@ pub(crate) trait Index<S>: Sized + Send + Sync {
     fn identity(&self, family: usize, key: &[u8]) -> Decoded<impl AsRef<[u8]>>;
     /// Returns the key of the entry of a sketch in a family; `None` where no sketch has the identity.
     fn key(&self, family: usize, identity: &[u8]) -> Option<impl AsRef<[u8]>>;
+    /// The bytes of memory in which it keeps what was read.
+    fn cached_bytes(&self) -> u64;
     /// Adds sketches to the live generation in the batch.
     fn put(&self, batch: &mut Batch<'_>, sketches: &[S]);
     /// Removes a sketch from the live generation in the batch.

@@ -3,6 +3,7 @@
 mod cold;
 mod probe;
 mod scratch;
+mod stretches;
 mod sweep;
 mod values;
 
@@ -21,7 +22,8 @@ use crate::format::keys::TableKeys;
 use crate::format::record::Generations;
 use crate::{Fingerprint, Probes, Result, Table, TableDesign};
 use cold::Cold;
-use probe::{Near, Reader};
+use probe::{Near, Probed, Reader};
+use stretches::Stretches;
 pub(crate) use values::{PageValues, Values};
 
 /// The tables of the generations of a store.
@@ -30,8 +32,7 @@ pub struct Tables {
     keys: Vec<TableKeys>,
     live: Rows,
     frozen: Option<Rows>,
-    /// The families of the sealed generation, and the number of values in each.
-    sealed: Option<(Vec<Handle>, u64)>,
+    sealed: Option<SealedTables>,
     /// The probes for each distance, found when it is first asked for; `None` where a scan is due.
     probes: Arc<ProbesByDistance>,
 }
@@ -43,6 +44,22 @@ struct Rows {
     families: Vec<Handle>,
     /// Whether anything was ever written to the generation.
     is_used: Arc<AtomicBool>,
+}
+
+/// The tables of the sealed generation.
+struct SealedTables {
+    number: u64,
+    families: Vec<Handle>,
+    /// The number of values in each.
+    sketches: u64,
+    stretches: Arc<Stretches>,
+}
+
+/// Room for the stretches of sealed tables: as much as they can use of three quarters of what caches may take.
+fn stretches_of(engine: &Engine, design: &TableDesign, sketches: u64) -> Arc<Stretches> {
+    let bytes = Stretches::bytes_of_all(design, sketches).min(engine.cache_capacity_bytes() / 4 * 3);
+    engine.spare_cache(bytes);
+    Arc::new(Stretches::new(design, sketches, bytes))
 }
 
 /// More bytes than a table entry takes in a file.
@@ -74,7 +91,7 @@ impl Tables {
     /// About how many distinct sketches there are. The engine's estimate may sink too low after many
     /// deletions, but files do not.
     fn sketches(&self, engine: &Engine) -> Result<u64> {
-        let mut sum = self.sealed.as_ref().map_or(0, |(_, sketches)| *sketches);
+        let mut sum = self.sealed.as_ref().map_or(0, |sealed| sealed.sketches);
         for rows in self.rows() {
             let family = &rows.families[0];
             sum += engine.approximate_keys(family)?.max(engine.file_bytes(family)? / MOST_ENTRY_BYTES);
@@ -122,12 +139,13 @@ impl Tables {
         let permuted = table.permute(near.query);
         let mut counts =
             TableStats { table: 0, prefix: keys.prefix(permuted), radius: None, probes: 0, candidates: 0, verified: 0 };
+        let probed = Probed { table, query: permuted, prefix: counts.prefix };
         let mut values = self.values(engine, 0);
         while let Some(candidate) = values.next()? {
             if !near.work.take() {
                 break;
             }
-            near.verify(table, permuted, candidate, &mut counts);
+            near.verify(probed, candidate, &mut counts);
         }
         stats.scans += 1;
         stats.add(counts);
@@ -163,14 +181,26 @@ impl Index<Fingerprint> for Tables {
         let sealed = generations.sealed.map(|sealed| {
             let families =
                 (0..keys.len()).map(|index| engine.family(Family::Pages { index, generation: sealed.number }));
-            Ok::<_, crate::Error>((families.collect::<Result<Vec<_>>>()?, sealed.sketches))
+            let known =
+                before.and_then(|before| before.sealed.as_ref()).filter(|before| before.number == sealed.number);
+            let stretches = known.map(|before| Arc::clone(&before.stretches));
+            Ok::<_, crate::Error>(SealedTables {
+                number: sealed.number,
+                families: families.collect::<Result<_>>()?,
+                sketches: sealed.sketches,
+                stretches: stretches.unwrap_or_else(|| stretches_of(engine, design, sealed.sketches)),
+            })
         });
+        let sealed = sealed.transpose()?;
+        if sealed.is_none() {
+            engine.spare_cache(0);
+        }
         let probes = before
             .map_or_else(|| Arc::new(std::array::from_fn(|_| OnceLock::new())), |before| Arc::clone(&before.probes));
         Ok(Self {
             live: rows(generations.live, live_used)?,
             frozen: generations.frozen.map(|generation| rows(generation, frozen_used)).transpose()?,
-            sealed: sealed.transpose()?,
+            sealed,
             design: design.clone(),
             keys,
             probes,
@@ -186,13 +216,13 @@ impl Index<Fingerprint> for Tables {
     }
 
     fn page_families(&self) -> &[Handle] {
-        self.sealed.as_ref().map_or(&[], |(families, _)| families)
+        self.sealed.as_ref().map_or(&[], |sealed| &sealed.families)
     }
 
     fn values(&self, engine: &Engine, table: usize) -> Values {
         let rows = self.rows().map(|rows| engine.scan(&rows.families[table])).collect();
         let pages =
-            self.sealed.as_ref().map(|(families, _)| PageValues::new(engine.scan(&families[table]), engine.path()));
+            self.sealed.as_ref().map(|sealed| PageValues::new(engine.scan(&sealed.families[table]), engine.path()));
         Values::new(self.keys[table], rows, pages, engine.path())
     }
 
@@ -212,6 +242,10 @@ impl Index<Fingerprint> for Tables {
     fn key(&self, family: usize, identity: &[u8]) -> Option<impl AsRef<[u8]>> {
         let sketch = Fingerprint::from_be_bytes(identity.try_into().ok()?);
         Some(self.keys[family].encode(self.design.tables()[family].permute(sketch)))
+    }
+
+    fn cached_bytes(&self) -> u64 {
+        self.sealed.as_ref().map_or(0, |sealed| sealed.stretches.bytes())
     }
 
     fn put(&self, batch: &mut Batch<'_>, sketches: &[Fingerprint]) {
@@ -285,7 +319,8 @@ impl Index<Fingerprint> for Tables {
                 }
                 // Where one is not cached, the next ones are rarely.
                 if !prefixes.is_empty()
-                    || reader.probe(table, prefix, permuted, &mut near, &mut counts)? == Visited::GaveUp
+                    || reader.probe(Probed { table, query: permuted, prefix }, &mut near, &mut counts)?
+                        == Visited::GaveUp
                 {
                     prefixes.push(prefix);
                 }
@@ -387,7 +422,7 @@ impl Index<Fingerprint> for Tables {
                 }
                 let permuted = table.permute(near.query);
                 let mut counts = TableStats { table: 0, prefix, radius: None, probes: 0, candidates: 0, verified: 0 };
-                reader.probe(table, prefix, permuted, near, &mut counts)?;
+                reader.probe(Probed { table, query: permuted, prefix }, near, &mut counts)?;
                 candidates[i] += counts.candidates;
             }
         }

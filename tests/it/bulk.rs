@@ -274,3 +274,37 @@ fn a_small_benchmark_of_a_load_finds_everything() {
     let text = lab.out(&["bench", "load", "--fingerprints", "1000", "--queries", "10", "--dir", "."]);
     assert!(text.contains("0 missed"), "{text}");
 }
+
+#[test]
+fn a_batch_of_queries_answers_what_single_ones_answer() {
+    let lab = Lab::new();
+    let values = values(500);
+    let near: Vec<u64> = values.iter().map(|value| value ^ 0b101).chain([42]).collect();
+    lab.write("stored.u64", values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>());
+    lab.write("asked.u64", near.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>());
+    lab.out(&["create", "store"]);
+    lab.out(&["load", "store", "stored.u64", "--quiet"]);
+    let out = lab.out(&["query", "store", "--batch", "asked.u64", "--quiet"]);
+    let mut lines = out.lines();
+    for (n, value) in near.iter().enumerate() {
+        let single = lab.0.run(&["query", "store", "--fingerprint", &format!("{value:016x}")]).out;
+        for line in single.lines() {
+            let batch: serde_json::Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+            let mut single: serde_json::Value = serde_json::from_str(line).unwrap();
+            single["query"] = n.into();
+            assert_eq!(batch, single);
+        }
+    }
+    assert_eq!(lines.next(), None);
+
+    lab.write("asked.jsonl", "{\"id\": \"a\", \"fingerprint\": \"0\"}\n{\"id\": \"b\", \"fingerprint\": \"q\"}\n");
+    let asked = ["query", "store", "--batch", "asked.jsonl", "--fingerprints", "--max-distance", "0"];
+    assert!(lab.refusal(3, &asked).contains("asked.jsonl:2"));
+    let some = lab.out(&[&asked[..], &["--skip-bad", "--quiet"]].concat());
+    assert_eq!(some.lines().count(), 1);
+    assert!(some.contains("\"query\":\"a\""), "{some}");
+    lab.write("nothing.hex", "00ff00ff00ff00ff\n");
+    lab.run(1, &["query", "store", "--batch", "nothing.hex", "--quiet"]);
+    lab.refusal(2, &["query", "store", "--batch", "nothing.hex", "--text", "x"].as_slice());
+    lab.refusal(2, &["query", "store", "--batch", "nothing.hex", "asked.jsonl"]);
+}

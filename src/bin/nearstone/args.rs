@@ -3,8 +3,10 @@
 mod bench;
 mod bulk;
 mod input;
+mod records;
 mod values;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,8 +15,9 @@ use nearstone::{Fingerprint, TableDesign};
 
 use crate::failure::Usage;
 pub(crate) use bench::{Bench, BenchLoad, BenchQuery};
-pub(crate) use bulk::{Compact, Export, ExportFormat, Load, LoadFormat, Merge, Seal};
+pub(crate) use bulk::{Compact, Export, ExportFormat, Load, Merge, Seal};
 pub(crate) use input::{Analysis, Input};
+pub(crate) use records::{Kind, LoadFormat, Records};
 use values::{count, distance, factor, retention, share};
 
 /// Find near-duplicate documents, and keep what was seen in a store on disk.
@@ -248,11 +251,17 @@ pub(crate) struct Add {
 /// List the stored documents near a text or fingerprint, the nearest first.
 ///
 /// Prints a JSON line {"id", "distance"} for each. Exit code 1 if there is none.
+///
+/// With --batch many texts or fingerprints are looked up together, several times faster: it prints {"query", "id",
+/// "distance"} for each match, in the order of the records and the nearest first. "query" is the id of the record, or its
+/// number from 0 where records have none.
 #[derive(Debug, clap::Args)]
 #[command(group = ArgGroup::new("what").required(true), after_help = "Examples:
   nearstone query seen --text 'All work and no play makes Jack a dull boy'
   nearstone query seen --file page.txt --max-distance 7
-  nearstone query seen --fingerprint 9f3a61c07be2d514")]
+  nearstone query seen --fingerprint 9f3a61c07be2d514
+  nearstone query seen --batch tuesday.jsonl.gz --id-field url
+  nearstone query seen --batch fingerprints.u64 --max-distance 3")]
 pub(crate) struct Query {
     /// The store
     pub(crate) store: PathBuf,
@@ -265,12 +274,23 @@ pub(crate) struct Query {
     /// A fingerprint of 16 hexadecimal digits
     #[arg(long, group = "what", value_name = "HEX")]
     pub(crate) fingerprint: Option<Fingerprint>,
+    /// A file of many texts or fingerprints, as `load` takes them; may be repeated
+    #[arg(long, group = "what", value_name = "FILE")]
+    pub(crate) batch: Vec<PathBuf>,
     /// How many of the 64 bits may differ, inclusive: 0 to 16 [default: the store's]
     #[arg(long, value_name = "BITS")]
     pub(crate) max_distance: Option<u32>,
     /// Show on the standard error what the query has cost in each table
-    #[arg(long)]
+    #[arg(long, conflicts_with = "batch")]
     pub(crate) explain: bool,
+    /// Threads that answer a batch [default: the number of cores]
+    #[arg(long, short, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// No progress and no summary
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) records: Records,
 }
 
 /// Show a stored document as a JSON line.

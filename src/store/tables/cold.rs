@@ -1,6 +1,6 @@
 //! Probes of what is not cached, side by side.
 
-use super::probe::{Near, Reader};
+use super::probe::{Near, Probed, Reader};
 use super::{QueryStats, TableStats, Tables, Work};
 use crate::engine::{Engine, Tier};
 use crate::store::work::Limits;
@@ -73,7 +73,7 @@ impl Tables {
         let mut reader = Reader::new(self, engine, cold.table, Tier::All)?;
         let table = &self.design.tables()[cold.table];
         for &prefix in prefixes {
-            reader.probe(table, prefix, cold.permuted, near, counts)?;
+            reader.probe(Probed { table, query: cold.permuted, prefix }, near, counts)?;
         }
         Ok(())
     }

@@ -1,16 +1,17 @@
 //! One probe: what all generations have under a prefix of a table.
 //!
 //! A value that several generations have is one candidate. So the few that have keys of their own are read first,
-//! and are left out where the pages have them too.
+//! and are left out where the sealed ones have them too.
 
 use smallvec::SmallVec;
 
 use super::scratch::{Room, Scratch};
-use super::{Tables, Work};
+use super::{SealedTables, Tables, Work};
 use crate::engine::{Cursor, Engine, Tier, Visited, malformed};
 use crate::format::Malformed;
 use crate::format::keys::TableKeys;
 use crate::isa::Isa;
+use crate::near::near;
 use crate::page::{self, Page};
 use crate::permutation::ones;
 use crate::store::TableStats;
@@ -27,19 +28,32 @@ pub(super) struct Near<'a> {
 impl Near<'_> {
     /// Keeps a candidate that is near. Permuted values have the distance of the values.
     #[inline]
-    pub(super) fn verify(&mut self, table: &Table, permuted: u64, candidate: u64, counts: &mut TableStats) {
+    pub(super) fn verify(&mut self, probed: Probed<'_>, candidate: u64, counts: &mut TableStats) {
         counts.candidates += 1;
-        let distance = (permuted ^ candidate).count_ones();
+        let distance = (probed.query ^ candidate).count_ones();
         if distance <= self.max_distance {
             counts.verified += 1;
-            self.found.push((distance, table.restore(candidate)));
+            self.found.push((distance, probed.table.restore(candidate)));
         }
     }
 
-    /// Keeps candidates that are near.
-    fn keep(&mut self, table: &Table, permuted: u64, found: &[u64], counts: &mut TableStats) {
+    /// Compares the query with sealed values. Those of `own` were compared before, and are one candidate with them.
+    fn compare(
+        &mut self,
+        probed: Probed<'_>,
+        values: &[u64],
+        own: &[u64],
+        found: &mut Vec<u64>,
+        counts: &mut TableStats,
+    ) {
+        found.clear();
+        near(Isa::detected(), values, probed.query, self.max_distance, found);
+        let again = own.iter().filter(|value| values.binary_search(value).is_ok()).count();
+        found.retain(|value| own.binary_search(value).is_err());
+        counts.candidates += (values.len() - again) as u64;
         counts.verified += found.len() as u64;
-        self.found.extend(found.iter().map(|&value| ((permuted ^ value).count_ones(), table.restore(value))));
+        let found = found.iter().map(|&value| ((probed.query ^ value).count_ones(), probed.table.restore(value)));
+        self.found.extend(found);
     }
 
     /// What was found, in order. A sketch that is near is usually found through more than one table.
@@ -50,41 +64,58 @@ impl Near<'_> {
     }
 }
 
-/// The cursors over one table.
+/// What is looked for in a table.
+#[derive(Clone, Copy)]
+pub(super) struct Probed<'a> {
+    pub(super) table: &'a Table,
+    /// The query, permuted as the table is.
+    pub(super) query: u64,
+    pub(super) prefix: u64,
+}
+
+impl Probed<'_> {
+    /// The first and the last value with the prefix.
+    fn bounds(self) -> [u64; 2] {
+        bounds(self.table, self.prefix)
+    }
+}
+
+/// The first and the last value with a prefix.
+pub(super) fn bounds(table: &Table, prefix: u64) -> [u64; 2] {
+    let bits = 64 - table.prefix_bits();
+    let from = prefix.checked_shl(bits).unwrap_or(0);
+    [from, from | ones(bits)]
+}
+
+/// What reads one table.
 pub(super) struct Reader<'a> {
     engine: &'a Engine,
     keys: TableKeys,
     rows: SmallVec<[Cursor<'a>; 2]>,
-    pages: Option<Cursor<'a>>,
+    sealed: Option<&'a SealedTables>,
+    table: usize,
+    tier: Tier,
     scratch: Scratch,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize, tier: Tier) -> Result<Self> {
         let rows = tables.rows().map(|rows| engine.cursor_over(&rows.families[table], tier)).collect::<Result<_>>()?;
-        let pages =
-            tables.sealed.as_ref().map(|(families, _)| engine.cursor_over(&families[table], tier)).transpose()?;
-        Ok(Self { engine, keys: tables.keys[table], rows, pages, scratch: Scratch::take() })
-    }
-
-    /// The values that were read last, in order.
-    pub(super) fn own(&self) -> &[u64] {
-        &self.scratch.own
+        let (keys, sealed) = (tables.keys[table], tables.sealed.as_ref());
+        Ok(Self { engine, keys, rows, sealed, table, tier, scratch: Scratch::take() })
     }
 
     /// Visits the candidates of one prefix until the work that is allowed is done. Where something is not of the tier of
     /// the reader, nothing was done.
     pub(super) fn probe(
         &mut self,
-        table: &Table,
-        prefix: u64,
-        permuted: u64,
+        probed: Probed<'_>,
         near: &mut Near<'_>,
         counts: &mut TableStats,
     ) -> Result<Visited> {
         let (found, before) = (near.found.len(), *counts);
         counts.probes += 1;
-        let visited = self.visit(table, prefix, permuted, near, counts)?;
+        let visited = self.visit(probed, near, counts)?;
         if visited == Visited::GaveUp {
             near.found.truncate(found);
             *counts = before;
@@ -92,59 +123,96 @@ impl<'a> Reader<'a> {
         Ok(visited)
     }
 
-    fn visit(
-        &mut self,
-        table: &Table,
-        prefix: u64,
-        permuted: u64,
-        near: &mut Near<'_>,
-        counts: &mut TableStats,
-    ) -> Result<Visited> {
-        if self.read_own(prefix, near.work)? == Visited::GaveUp {
+    fn visit(&mut self, probed: Probed<'_>, near: &mut Near<'_>, counts: &mut TableStats) -> Result<Visited> {
+        if self.read_own(probed.prefix, near.work)? == Visited::GaveUp {
             return Ok(Visited::GaveUp);
         }
         for &candidate in &self.scratch.own {
             if !near.work.take() {
                 return Ok(Visited::Whole);
             }
-            near.verify(table, permuted, candidate, counts);
+            near.verify(probed, candidate, counts);
         }
-        let Self { engine, pages: Some(pages), scratch, .. } = self else { return Ok(Visited::Whole) };
-        let Room { own, values, found } = &mut **scratch;
-        let isa = Isa::detected();
-        let bits = 64 - table.prefix_bits();
-        let from = if bits == 64 { 0 } else { prefix << bits };
-        let to = from | ones(bits);
-        let mut own = &own[..];
-        engine.visit_from(pages, &from.to_be_bytes(), |key, value| {
-            let (page, rest) = Page::parse(value).map_err(|e| malformed(engine.path(), Malformed(e.0.into())))?;
-            let last = key.try_into().map(u64::from_be_bytes).ok().filter(|_| rest.is_empty());
-            let last = last.ok_or_else(|| {
-                malformed(engine.path(), Malformed("a page of a table has another key or length".into()))
-            })?;
-            if !near.work.is_limited() {
-                found.clear();
-                let range = page::near(isa, &page, [from, to], permuted, near.max_distance, values, found);
-                let met = &values[range];
-                // What was met before is one candidate with what is met here.
-                let (here, rest) = own.split_at(own.partition_point(|&value| value <= last));
-                let again = here.iter().filter(|value| met.binary_search(value).is_ok()).count();
-                found.retain(|value| here.binary_search(value).is_err());
-                own = rest;
-                counts.candidates += (met.len() - again) as u64;
-                near.keep(table, permuted, found, counts);
-                return Ok(last < to);
+        let Some(sealed) = self.sealed else { return Ok(Visited::Whole) };
+        let [from, to] = probed.bounds();
+        if near.work.is_limited() {
+            self.visit_within_limits(sealed, probed, near, counts)?;
+        } else if let Some(stretch) = sealed.stretches.get(self.table, from) {
+            let Room { own, found, .. } = &mut *self.scratch;
+            near.compare(probed, within(&stretch, from, to), own, found, counts);
+        } else if self.tier == Tier::Cached {
+            return Ok(Visited::GaveUp);
+        } else {
+            self.visit_pages(sealed, probed, near, counts)?;
+        }
+        Ok(Visited::Whole)
+    }
+
+    /// Visits the sealed values of a prefix, and keeps the stretch that they are in.
+    fn visit_pages(
+        &mut self,
+        sealed: &'a SealedTables,
+        probed: Probed<'_>,
+        near: &mut Near<'_>,
+        counts: &mut TableStats,
+    ) -> Result<()> {
+        let engine = self.engine;
+        let mut pages = engine.cursor(&sealed.families[self.table])?;
+        let Room { own, values, found, stretch } = &mut *self.scratch;
+        let [from, to] = probed.bounds();
+        let (begin, end) = sealed.stretches.bounds(self.table, from);
+        let (mut own, mut is_kept) = (&own[..], true);
+        stretch.clear();
+        engine.visit_from(&mut pages, &begin.to_be_bytes(), |key, value| {
+            let (page, last) = page_of(engine, key, value)?;
+            let decoded = page::values(Isa::detected(), &page, [begin, end], values);
+            let here = &values[decoded];
+            let (own_here, rest) = own.split_at(own.partition_point(|&value| value <= last));
+            own = rest;
+            near.compare(probed, within(here, from, to), own_here, found, counts);
+            is_kept = is_kept && sealed.stretches.has_room(stretch.len() + here.len());
+            if is_kept {
+                stretch.extend_from_slice(here);
             }
+            // A stretch that is not kept need not be read to its end.
+            Ok(last < if is_kept { end } else { to })
+        })?;
+        if is_kept {
+            sealed.stretches.keep(self.table, from, stretch);
+        }
+        Ok(())
+    }
+
+    /// Visits the sealed values of a prefix one by one, until the work that is allowed is done.
+    fn visit_within_limits(
+        &mut self,
+        sealed: &'a SealedTables,
+        probed: Probed<'_>,
+        near: &mut Near<'_>,
+        counts: &mut TableStats,
+    ) -> Result<()> {
+        let engine = self.engine;
+        let mut pages = engine.cursor(&sealed.families[self.table])?;
+        let [from, to] = probed.bounds();
+        let mut own = &self.scratch.own[..];
+        engine.visit_from(&mut pages, &from.to_be_bytes(), |key, value| {
+            let (page, last) = page_of(engine, key, value)?;
             page.visit(from, to, |_, candidate| {
                 while let Some((_, rest)) = own.split_first().filter(|(own, _)| **own < candidate) {
                     own = rest;
                 }
                 if own.first() != Some(&candidate) && near.work.take() {
-                    near.verify(table, permuted, candidate, counts);
+                    near.verify(probed, candidate, counts);
                 }
             });
             Ok(last < to && !near.work.is_cut())
-        })
+        })?;
+        Ok(())
+    }
+
+    /// The values that were read last, in order.
+    pub(super) fn own(&self) -> &[u64] {
+        &self.scratch.own
     }
 
     /// Reads the values under a prefix that have keys of their own, one more than the work allows at most.
@@ -169,4 +237,18 @@ impl<'a> Reader<'a> {
         }
         Ok(Visited::Whole)
     }
+}
+
+/// The values from one to another, of some in order.
+pub(super) fn within(values: &[u64], from: u64, to: u64) -> &[u64] {
+    let values = &values[values.partition_point(|&value| value < from)..];
+    &values[..values.partition_point(|&value| value <= to)]
+}
+
+/// A page of a table, and its last value.
+pub(super) fn page_of<'p>(engine: &Engine, key: &[u8], value: &'p [u8]) -> Result<(Page<'p>, u64)> {
+    let bad = |what: &str| malformed(engine.path(), Malformed(what.into()));
+    let (page, rest) = Page::parse(value).map_err(|e| bad(e.0))?;
+    let last = key.try_into().map(u64::from_be_bytes).ok().filter(|_| rest.is_empty());
+    Ok((page, last.ok_or_else(|| bad("a page of a table has another key or length"))?))
 }

@@ -13,6 +13,8 @@ pub(super) struct Room {
     /// The values of a page, and those of them that are near.
     pub(super) values: page::Values,
     pub(super) found: Vec<u64>,
+    /// The values of a stretch.
+    pub(super) stretch: Vec<u64>,
 }
 
 thread_local! {
@@ -26,7 +28,9 @@ pub(super) struct Scratch(Option<Box<Room>>);
 impl Scratch {
     pub(super) fn take() -> Self {
         let room = ROOM.take();
-        Self(Some(room.unwrap_or_else(|| Box::new(Room { own: Vec::new(), values: page::ROOM, found: Vec::new() }))))
+        Self(Some(room.unwrap_or_else(|| {
+            Box::new(Room { own: Vec::new(), values: page::ROOM, found: Vec::new(), stretch: Vec::new() })
+        })))
     }
 }
 

@@ -9,14 +9,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Tables;
-use super::probe::{Near, Reader};
+use super::probe::{Near, Reader, bounds, page_of, within};
 use crate::design::visit_prefixes;
-use crate::engine::{Engine, Tier, malformed};
-use crate::format::Malformed;
+use crate::engine::{Engine, Tier};
 use crate::isa::Isa;
 use crate::near::near;
-use crate::page::{self, Page};
-use crate::permutation::ones;
+use crate::page;
 use crate::store::sketch::NearOne;
 use crate::store::threads::in_threads;
 use crate::store::work::{Limits, Work};
@@ -157,7 +155,7 @@ impl Tables {
         let mut pages = Pages::new(self, engine, piece, table)?;
         let (mut swept, mut near_here) = (Swept::default(), Vec::new());
         for group in piece.probes.chunk_by(|a, b| a.0 == b.0) {
-            let (from, to) = bounds(table, group[0].0);
+            let [from, to] = bounds(table, group[0].0);
             reader.read_own(group[0].0, &Work::new(Limits::new()))?;
             let own = reader.own();
             let begun = swept.1.len();
@@ -174,8 +172,14 @@ impl Tables {
                 }
             };
             compare(own, &mut swept.0);
+            let stretch = self.sealed.as_ref().and_then(|sealed| sealed.stretches.get(piece.table, from));
             let mut at = from;
-            while let Some((values, last)) = pages.values(at, to)? {
+            loop {
+                let next = match &stretch {
+                    Some(stretch) => Some((within(stretch, from, to), to)),
+                    None => pages.values(at, to)?,
+                };
+                let Some((values, last)) = next else { break };
                 // What has a key of its own was compared already.
                 let met = own.iter().filter(|value| values.binary_search(value).is_ok()).count();
                 for candidates in &mut swept.1[begun..] {
@@ -219,13 +223,6 @@ impl Tables {
     }
 }
 
-/// The first and the last value with a prefix.
-fn bounds(table: &Table, prefix: u64) -> (u64, u64) {
-    let bits = 64 - table.prefix_bits();
-    let from = prefix.checked_shl(bits).unwrap_or(0);
-    (from, from | ones(bits))
-}
-
 /// Cuts probes into pieces of about so many, between different prefixes.
 fn cut(probes: &[Probe], each: usize) -> Vec<&[Probe]> {
     let (mut pieces, mut left) = (Vec::new(), probes);
@@ -254,8 +251,8 @@ struct Pages<'a> {
 
 impl<'a> Pages<'a> {
     fn new(tables: &'a Tables, engine: &'a Engine, piece: Piece<'a>, table: &'a Table) -> Result<Self> {
-        let families = tables.sealed.as_ref().map(|(families, _)| families);
-        let cursor = families.map(|families| engine.cursor(&families[piece.table])).transpose()?;
+        let sealed = tables.sealed.as_ref();
+        let cursor = sealed.map(|sealed| engine.cursor(&sealed.families[piece.table])).transpose()?;
         Ok(Self {
             engine,
             is_at_end: cursor.is_none(),
@@ -275,10 +272,8 @@ impl<'a> Pages<'a> {
         if !is_here && !self.read(from)? {
             return Ok(None);
         }
-        let values = &self.values[self.decoded.clone()];
-        let values = &values[values.partition_point(|&value| value < from)..];
         let last = self.current.map_or(u64::MAX, |(last, _)| last);
-        Ok(Some((&values[..values.partition_point(|&value| value <= to)], last)))
+        Ok(Some((within(&self.values[self.decoded.clone()], from, to), last)))
     }
 
     /// Reads the page that has the first value from one on, and decodes it as far as probes need it.
@@ -297,14 +292,11 @@ impl<'a> Pages<'a> {
             self.is_at_end = true;
             return Ok(false);
         };
-        let bad = |what: &str| malformed(engine.path(), Malformed(what.into()));
-        let (page, rest) = Page::parse(page).map_err(|e| bad(e.0))?;
-        let last = last.try_into().map(u64::from_be_bytes).ok().filter(|_| rest.is_empty());
-        let last = last.ok_or_else(|| bad("a page of a table has another key or length"))?;
-        let passed = probes.partition_point(|probe| bounds(table, probe.0).1 < from);
+        let (page, last) = page_of(engine, last, page)?;
+        let passed = probes.partition_point(|probe| bounds(table, probe.0)[1] < from);
         *probes = &probes[passed..];
-        let here = probes.partition_point(|probe| bounds(table, probe.0).0 <= last);
-        let until = here.checked_sub(1).map_or(last, |final_one| bounds(table, probes[final_one].0).1.min(last));
+        let here = probes.partition_point(|probe| bounds(table, probe.0)[0] <= last);
+        let until = here.checked_sub(1).map_or(last, |final_one| bounds(table, probes[final_one].0)[1].min(last));
         self.decoded = page::values(Isa::detected(), &page, [from, until], values);
         self.current = Some((last, until));
         Ok(true)

@@ -63,6 +63,7 @@ pub(crate) struct BenchLoad {
 #[command(after_help = "Examples:
   nearstone bench query --fingerprints 10M --threads 1,2
   nearstone bench query --fingerprints 1M --live 1
+  nearstone bench query --fingerprints 10M --queries 100K --batch --threads 1,2
   nearstone bench query --fingerprints 10M --ask 7 --scan
   nearstone bench query --store seen --direct --cache 512M --no-reference")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
@@ -106,6 +107,9 @@ pub(crate) struct BenchQuery {
     /// Read past the cache of the system
     #[arg(long)]
     pub(crate) direct: bool,
+    /// Ask all of them at once, too
+    #[arg(long)]
+    pub(crate) batch: bool,
     /// Compare with comparing every fingerprint, too
     #[arg(long, conflicts_with = "no_reference")]
     pub(crate) scan: bool,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use nearstone::LoadOptions;
-use nearstone::input::{FingerprintEncoding, FingerprintFormat, Inputs};
 
+use super::records::Records;
 use super::values::{count, size};
 
 const LOAD_EXAMPLES: &str = "Examples:
@@ -28,31 +28,12 @@ numbered through all inputs, and their ids are the numbers, 8 bytes big-endian."
 /// than what is added singly.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = LOAD_EXAMPLES, after_help = "See --help for examples.")]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Load {
     /// The store; `create` makes one
     pub(crate) store: PathBuf,
     /// Files, folders, - for the standard input, or a folder with a manifest of page files
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// What the inputs are [default: by their names; - needs it]
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<LoadFormat>,
-    /// JSON lines hold fingerprints as they are, not texts
-    #[arg(long)]
-    pub(crate) fingerprints: bool,
-    /// The field or column with the id
-    #[arg(long, value_name = "NAME", default_value = "id")]
-    pub(crate) id_field: String,
-    /// The field with the text, in JSON lines
-    #[arg(long, value_name = "NAME", default_value = "text")]
-    pub(crate) text_field: String,
-    /// The field or column with the fingerprint
-    #[arg(long, value_name = "NAME", default_value = "fingerprint")]
-    pub(crate) fingerprint_field: String,
-    /// How fingerprints are written in CSV, TSV and strings of JSON
-    #[arg(long, value_name = "ENCODING", default_value = "hex")]
-    pub(crate) encoding: Encoding,
     /// Number the documents from FIRST on instead of taking ids; a store with documents needs it for .u64 and .hex
     #[arg(long, value_name = "FIRST", value_parser = count)]
     pub(crate) rows: Option<u64>,
@@ -62,15 +43,8 @@ pub(crate) struct Load {
     /// Go on with a load of the same inputs that was killed
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Below folders, read only files whose names match; may be repeated
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) include: Vec<String>,
-    /// Report bad records and pass them over, instead of stopping at the first
-    #[arg(long)]
-    pub(crate) skip_bad: bool,
-    /// The longest record in bytes, uncompressed
-    #[arg(long, value_name = "BYTES", default_value_t = Inputs::DEFAULT_MAX_RECORD_BYTES)]
-    pub(crate) max_record_bytes: usize,
+    #[command(flatten)]
+    pub(crate) records: Records,
     #[command(flatten)]
     pub(crate) work: Work,
 }
@@ -103,60 +77,6 @@ impl Work {
 
     pub(crate) fn threads(&self) -> usize {
         self.threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LoadFormat {
-    /// One JSON object a line: texts, or fingerprints with --fingerprints
-    #[value(alias = "jsonl")]
-    JsonLines,
-    /// Each file is one text
-    Text,
-    /// An array of fingerprints of 8 bytes, little-endian
-    U64Le,
-    /// An array of fingerprints of 8 bytes, big-endian
-    U64Be,
-    /// A fingerprint of up to 16 hexadecimal digits a line
-    Hex,
-    /// Comma-separated columns with a header
-    Csv,
-    /// Tab-separated columns with a header
-    Tsv,
-}
-
-impl LoadFormat {
-    /// The format of fingerprints that it is; `None` for texts.
-    pub(crate) fn of_fingerprints(self, are_fingerprints: bool) -> Option<FingerprintFormat> {
-        match self {
-            Self::JsonLines => are_fingerprints.then_some(FingerprintFormat::JsonLines),
-            Self::Text => None,
-            Self::U64Le => Some(FingerprintFormat::U64Le),
-            Self::U64Be => Some(FingerprintFormat::U64Be),
-            Self::Hex => Some(FingerprintFormat::Hex),
-            Self::Csv => Some(FingerprintFormat::Csv),
-            Self::Tsv => Some(FingerprintFormat::Tsv),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Encoding {
-    /// Hexadecimal digits
-    Hex,
-    /// Unsigned numbers
-    Decimal,
-    /// Signed numbers, as databases without unsigned ones keep them
-    SignedDecimal,
-}
-
-impl From<Encoding> for FingerprintEncoding {
-    fn from(encoding: Encoding) -> Self {
-        match encoding {
-            Encoding::Hex => Self::Hex,
-            Encoding::Decimal => Self::Decimal,
-            Encoding::SignedDecimal => Self::SignedDecimal,
-        }
     }
 }
 

@@ -7,24 +7,23 @@ use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use nearstone::input::{Fields, FingerprintInputs, Format, Inputs};
-use nearstone::{BulkLoader, LoadReport, Options, Simhash, SimhashStore};
+use nearstone::{BulkLoader, LoadReport, Options, SimhashStore};
 
-use crate::args::{Load, LoadFormat};
+use super::records::{Record, Source};
+use crate::args::{Kind, Load};
 use crate::failure::{Outcome, Usage};
 use crate::interrupt;
-use crate::pipeline::{self, Event};
-use crate::progress::{Progress, Steps, thousands};
+use crate::progress::{Steps, thousands};
 use crate::prose::say;
 
 pub(crate) fn run(args: &Load) -> anyhow::Result<Outcome> {
     if let [folder] = &args.inputs[..]
-        && args.format.is_none()
+        && args.records.format.is_none()
         && is_exchange(folder)
     {
         return load_pages(args, folder);
     }
-    let kind = Kind::of(args)?;
+    let kind = kind_of(args)?;
     let mut options = Options::new().auto_seal(None);
     if kind != Kind::Texts {
         options = options.sketches_only();
@@ -56,10 +55,7 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Outcome> {
         if args.resume && !args.work.quiet {
             say!("nothing of such a load is left to go on with: beginning anew");
         }
-        bad = match kind {
-            Kind::Texts => read_texts(args, &store, &mut loader)?,
-            Kind::Ids | Kind::Rows => read_fingerprints(args, &store, kind == Kind::Rows, &mut loader)?,
-        };
+        bad = read(args, kind, &store, &mut loader)?;
     }
     let quiet = args.work.quiet;
     let report = Steps::during(quiet, |show| loader.commit(show))?;
@@ -67,54 +63,12 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Texts to be fingerprinted.
-    Texts,
-    /// Fingerprints with ids.
-    Ids,
-    /// Fingerprints that are numbered.
-    Rows,
-}
-
-impl Kind {
-    /// What all inputs are, which must be the same.
-    fn of(args: &Load) -> Result<Self, Usage> {
-        let mut kinds = args.inputs.iter().map(|input| {
-            let format = args.format.or_else(|| by_name(input));
-            match format {
-                Some(LoadFormat::U64Le | LoadFormat::U64Be | LoadFormat::Hex) => Self::Rows,
-                Some(format) if format.of_fingerprints(args.fingerprints).is_some() => Self::Ids,
-                None if args.fingerprints => Self::Ids,
-                _ => Self::Texts,
-            }
-        });
-        let first = kinds.next().unwrap_or(Self::Texts);
-        if kinds.any(|kind| kind != first) {
-            let why =
-                "inputs with ids, inputs without and texts cannot be loaded together: load them one after the other";
-            return Err(Usage(why.to_owned()));
-        }
-        match (first, args.rows) {
-            (Self::Texts, Some(_)) => Err(Usage("--rows is for fingerprints: texts have ids".to_owned())),
-            (Self::Ids, Some(_)) => Ok(Self::Rows),
-            (kind, _) => Ok(kind),
-        }
-    }
-}
-
-/// The format that the name of a file tells.
-fn by_name(path: &Path) -> Option<LoadFormat> {
-    let is_compressed =
-        path.extension().is_some_and(|e| ["gz", "zst", "zstd"].iter().any(|c| e.eq_ignore_ascii_case(c)));
-    let bare = if is_compressed { path.with_extension("") } else { path.to_owned() };
-    match bare.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "u64" | "u64le" | "bin" => Some(LoadFormat::U64Le),
-        "u64be" => Some(LoadFormat::U64Be),
-        "hex" => Some(LoadFormat::Hex),
-        "csv" => Some(LoadFormat::Csv),
-        "tsv" => Some(LoadFormat::Tsv),
-        _ => None,
+/// What the inputs are, with what was said about rows.
+fn kind_of(args: &Load) -> Result<Kind, Usage> {
+    match (args.records.kind(&args.inputs)?, args.rows) {
+        (Kind::Texts, Some(_)) => Err(Usage("--rows is for fingerprints: texts have ids".to_owned())),
+        (Kind::Ids, Some(_)) => Ok(Kind::Rows),
+        (kind, _) => Ok(kind),
     }
 }
 
@@ -128,10 +82,11 @@ fn name(args: &Load) -> Result<Option<String>, Usage> {
         }
         return Ok(None);
     }
-    let mut name = format!("{:?} {} {:?} {}", args.format, args.fingerprints, args.rows, args.row_ids);
-    let fields = [&args.id_field, &args.text_field, &args.fingerprint_field];
-    let (include, bytes) = (&args.include, args.max_record_bytes);
-    let _ = write!(name, " {fields:?} {:?} {include:?} {} {bytes}", args.encoding, args.skip_bad);
+    let records = &args.records;
+    let mut name = format!("{:?} {} {:?} {}", records.format, records.fingerprints, args.rows, args.row_ids);
+    let fields = [&records.id_field, &records.text_field, &records.fingerprint_field];
+    let (include, bytes) = (&records.include, records.max_record_bytes);
+    let _ = write!(name, " {fields:?} {:?} {include:?} {} {bytes}", records.encoding, records.skip_bad);
     for input in &args.inputs {
         let path = std::path::absolute(input).unwrap_or_else(|_| input.clone());
         let mut files = DefaultHasher::new();
@@ -165,36 +120,34 @@ fn is_exchange(folder: &Path) -> bool {
     read.is_ok() && String::from_utf8_lossy(&head).contains("nearstone-pages/")
 }
 
-fn read_texts(args: &Load, store: &SimhashStore, loader: &mut BulkLoader) -> anyhow::Result<u64> {
-    let format = match args.format {
-        Some(LoadFormat::Text) => Format::Text,
-        Some(_) => Format::JsonLines,
-        None => Format::Auto,
+fn read(args: &Load, kind: Kind, store: &SimhashStore, loader: &mut BulkLoader) -> anyhow::Result<u64> {
+    let source = Source {
+        inputs: &args.inputs,
+        records: &args.records,
+        kind,
+        analyser: store.analyser(),
+        store: store.path(),
+        threads: args.work.threads(),
+        quiet: args.work.quiet,
     };
-    let inputs = Inputs::new(&args.inputs).format(format).max_record_bytes(args.max_record_bytes);
-    let inputs = inputs.include(&args.include).map_err(|e| Usage(e.to_string()))?.exclude(store.path());
-    let fields = Fields { id: Some(args.id_field.clone()), text: args.text_field.clone() };
-    let analyser = store.analyser().ok_or_else(|| nearstone::Error::NoAnalyser { path: args.store.clone() })?;
-    let simhash = Simhash::new(analyser.clone());
-    let progress = Progress::new(&inputs, args.work.quiet);
-    let (mut bad, mut without) = (0, 0u64);
-    pipeline::run(inputs, &fields, &simhash, args.work.threads(), |event| {
-        let Event::Document(item) = event else { return Ok(()) };
-        match item {
-            Err(e) if args.skip_bad => {
-                bad += 1;
-                progress.line(&format!("nearstone: {e}"));
+    let mut without = 0;
+    let bad = source.read(|record| {
+        match record {
+            Record::Rows(fingerprints) => loader.push_rows(fingerprints)?,
+            Record::Document { fingerprint: None, .. } => without += 1,
+            Record::Document { id, fingerprint: Some(fingerprint), file } => {
+                if !args.row_ids {
+                    loader.push(id, &fingerprint)?;
+                } else if let Some(row) = std::str::from_utf8(id).ok().and_then(|id| id.parse::<u64>().ok()) {
+                    loader.push(row.to_be_bytes(), &fingerprint)?;
+                } else {
+                    let (file, id) = (file.display(), String::from_utf8_lossy(id).into_owned());
+                    anyhow::bail!("{file}: the id {id:?} is not the number of a row: leave out --row-ids");
+                }
             }
-            Err(e) => return Err(e.into()),
-            Ok(item) => match item.fingerprint {
-                None => without += 1,
-                Some(fingerprint) => loader.push(&item.id, &fingerprint)?,
-            },
         }
-        progress.documents(loader.documents());
-        Ok(())
+        Ok(loader.documents())
     })?;
-    progress.finish();
     if without > 0 && !args.work.quiet {
         say!(
             "{} records without features (no letter, digit or emoji) are near nothing and were left out",
@@ -204,56 +157,8 @@ fn read_texts(args: &Load, store: &SimhashStore, loader: &mut BulkLoader) -> any
     Ok(bad)
 }
 
-fn read_fingerprints(
-    args: &Load,
-    store: &SimhashStore,
-    are_rows: bool,
-    loader: &mut BulkLoader,
-) -> anyhow::Result<u64> {
-    let mut inputs = FingerprintInputs::new(&args.inputs)
-        .fingerprint_field(&args.fingerprint_field)
-        .encoding(args.encoding.into())
-        .max_record_bytes(args.max_record_bytes);
-    if let Some(format) = args.format.and_then(|format| format.of_fingerprints(true)) {
-        inputs = inputs.format(format);
-    }
-    if !are_rows {
-        inputs = inputs.id_field(&args.id_field);
-    }
-    let inputs = inputs.include(&args.include).map_err(|e| Usage(e.to_string()))?.exclude(store.path());
-    let progress = Progress::of_bytes(inputs.total_bytes(), inputs.bytes_read(), args.work.quiet);
-    let mut bad = 0;
-    for batch in inputs {
-        interrupt::check()?;
-        match batch {
-            Err(e) if args.skip_bad => {
-                bad += 1;
-                progress.line(&format!("nearstone: {e}"));
-            }
-            Err(e) => return Err(e.into()),
-            Ok(batch) if are_rows => loader.push_rows(batch.fingerprints())?,
-            Ok(batch) => {
-                for (id, fingerprint) in batch.iter() {
-                    let id = id.expect("a column of ids was asked for");
-                    if !args.row_ids {
-                        loader.push(id, &fingerprint)?;
-                    } else if let Some(row) = std::str::from_utf8(id).ok().and_then(|id| id.parse::<u64>().ok()) {
-                        loader.push(row.to_be_bytes(), &fingerprint)?;
-                    } else {
-                        let (file, id) = (batch.file().display(), String::from_utf8_lossy(id).into_owned());
-                        anyhow::bail!("{file}: the id {id:?} is not the number of a row: leave out --row-ids");
-                    }
-                }
-            }
-        }
-        progress.now(loader.documents());
-    }
-    progress.finish();
-    Ok(bad)
-}
-
 fn load_pages(args: &Load, folder: &Path) -> anyhow::Result<Outcome> {
-    if args.resume || args.rows.is_some() || args.row_ids || args.skip_bad || args.fingerprints {
+    if args.resume || args.rows.is_some() || args.row_ids || args.records.skip_bad || args.records.fingerprints {
         let why =
             "page files are taken as they are: leave out --resume, --rows, --row-ids, --skip-bad and --fingerprints";
         return Err(Usage(why.to_owned()).into());

@@ -14,6 +14,8 @@ pub(crate) mod load;
 pub(crate) mod merge;
 pub(crate) mod plan;
 pub(crate) mod query;
+mod query_batch;
+mod records;
 pub(crate) mod repair;
 pub(crate) mod seal;
 pub(crate) mod shell;

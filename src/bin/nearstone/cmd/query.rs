@@ -13,6 +13,9 @@ use crate::progress::thousands;
 use crate::prose::say;
 
 pub(crate) fn run(args: &Query) -> anyhow::Result<Outcome> {
+    if !args.batch.is_empty() {
+        return super::query_batch::run(args);
+    }
     let options = if args.fingerprint.is_some() { Options::new().sketches_only() } else { Options::new() };
     let store = SimhashStore::open_read_only(&args.store, &options)?;
     let max_distance = args.max_distance.unwrap_or(store.design().max_distance());

@@ -1,9 +1,11 @@
 //! `nearstone bench query`
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
+use anyhow::Context;
 use nearstone::yardstick::{Arrays, scan};
 use nearstone::{Fingerprint, Options, Probes, Reads, SimhashStore, TableDesign};
 use serde_json::{Value, json};
@@ -31,7 +33,7 @@ pub(crate) fn run(args: &BenchQuery) -> anyhow::Result<Outcome> {
     let bench = Bench::new(args, SimhashStore::open(path, &options.clone().count_reads(false))?)?;
     let mut runs = Vec::new();
     for &threads in &args.threads {
-        runs.push(bench.measure(threads.into())?);
+        runs.push(bench.measure(threads.into(), args.batch)?);
     }
     let after = rss();
     // Counts take time, so what was timed was not counted.
@@ -62,6 +64,8 @@ struct Run {
     again: Times,
     /// Of all threads, in the passes after the first.
     a_second: f64,
+    /// The same where all are asked at once.
+    batch_a_second: Option<f64>,
     matches: u64,
 }
 
@@ -80,7 +84,7 @@ impl Bench {
         Ok(Self { store, queries, ask: args.ask() })
     }
 
-    fn measure(&self, threads: usize) -> anyhow::Result<Run> {
+    fn measure(&self, threads: usize, is_batch: bool) -> anyhow::Result<Run> {
         let (first, _, matches) = self.pass(threads)?;
         let mut passes = Vec::new();
         for _ in 0..PASSES {
@@ -88,7 +92,25 @@ impl Bench {
         }
         passes.sort_by(|a, b| a.0.quantile(0.5).total_cmp(&b.0.quantile(0.5)));
         let (again, a_second, _) = passes.swap_remove(PASSES / 2);
-        Ok(Run { threads, first, again, a_second, matches })
+        let batch_a_second = if is_batch { Some(self.batch(threads, matches)?) } else { None };
+        Ok(Run { threads, first, again, a_second, batch_a_second, matches })
+    }
+
+    /// Asks all queries at once, and returns how many were answered a second.
+    fn batch(&self, threads: usize, expected: u64) -> anyhow::Result<f64> {
+        let store = self.store.with_threads(NonZeroUsize::new(threads).context("no thread")?);
+        let mut rates = Vec::new();
+        for _ in 0..PASSES {
+            interrupt::check()?;
+            let (begun, mut matches) = (Instant::now(), 0);
+            for found in store.query_batch(self.queries.iter().copied().map(Fingerprint::new), self.ask)? {
+                matches += found?.len() as u64;
+            }
+            anyhow::ensure!(matches == expected, "a batch has found {matches} matches, single queries {expected}");
+            rates.push(super::float(self.queries.len() as u64) / begun.elapsed().as_secs_f64());
+        }
+        rates.sort_by(f64::total_cmp);
+        Ok(rates[PASSES / 2])
     }
 
     /// Asks each query once, and returns their times, how many were answered a second, and the number of matches.
@@ -240,6 +262,9 @@ impl Report<'_> {
         ];
         for run in &self.runs {
             lines.push(format!("by {:<3}            {}; {:.0} a second", run.threads, run.again.text(), run.a_second));
+            if let Some(batch) = run.batch_a_second {
+                lines.push(format!("  at once         {batch:.0} a second, {:.1} times as many", batch / run.a_second));
+            }
             lines.push(format!("  the first time  {}", run.first.text()));
         }
         if let Some(run) = self.runs.first() {
@@ -286,7 +311,7 @@ impl Report<'_> {
         let runs = self.runs.iter().map(|run| {
             json!({
                 "threads": run.threads, "again": run.again.json(), "first": run.first.json(),
-                "queries_a_second": run.a_second, "matches": run.matches,
+                "queries_a_second": run.a_second, "batch_queries_a_second": run.batch_a_second, "matches": run.matches,
             })
         });
         let reads = |reads: &Reads| json!({"cache_hits": reads.cache_hits, "cache_misses": reads.cache_misses, "bytes": reads.bytes});

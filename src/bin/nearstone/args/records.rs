@@ -1,0 +1,143 @@
+//! What records are, for commands that take texts and fingerprints.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use nearstone::input::{FingerprintEncoding, FingerprintFormat, Inputs};
+
+use crate::failure::Usage;
+
+/// What is in the inputs.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Records")]
+pub(crate) struct Records {
+    /// What the inputs are [default: by their names; - needs it]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<LoadFormat>,
+    /// JSON lines hold fingerprints as they are, not texts
+    #[arg(long)]
+    pub(crate) fingerprints: bool,
+    /// The field or column with the id
+    #[arg(long, value_name = "NAME", default_value = "id")]
+    pub(crate) id_field: String,
+    /// The field with the text, in JSON lines
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    pub(crate) text_field: String,
+    /// The field or column with the fingerprint
+    #[arg(long, value_name = "NAME", default_value = "fingerprint")]
+    pub(crate) fingerprint_field: String,
+    /// How fingerprints are written in CSV, TSV and strings of JSON
+    #[arg(long, value_name = "ENCODING", default_value = "hex")]
+    pub(crate) encoding: Encoding,
+    /// Below folders, read only files whose names match; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include: Vec<String>,
+    /// Report bad records and pass them over, instead of stopping at the first
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+    /// The longest record in bytes, uncompressed
+    #[arg(long, value_name = "BYTES", default_value_t = Inputs::DEFAULT_MAX_RECORD_BYTES)]
+    pub(crate) max_record_bytes: usize,
+}
+
+/// What records have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Texts to be fingerprinted.
+    Texts,
+    /// Fingerprints with ids.
+    Ids,
+    /// Fingerprints that are numbered.
+    Rows,
+}
+
+impl Records {
+    /// What all inputs are, which must be the same.
+    pub(crate) fn kind(&self, inputs: &[PathBuf]) -> Result<Kind, Usage> {
+        let mut kinds = inputs.iter().map(|input| {
+            let format = self.format.or_else(|| by_name(input));
+            match format {
+                Some(LoadFormat::U64Le | LoadFormat::U64Be | LoadFormat::Hex) => Kind::Rows,
+                Some(format) if format.of_fingerprints(self.fingerprints).is_some() => Kind::Ids,
+                None if self.fingerprints => Kind::Ids,
+                _ => Kind::Texts,
+            }
+        });
+        let first = kinds.next().unwrap_or(Kind::Texts);
+        if kinds.any(|kind| kind != first) {
+            let why =
+                "inputs with ids, inputs without and texts cannot be read together: take them one after the other";
+            return Err(Usage(why.to_owned()));
+        }
+        Ok(first)
+    }
+}
+
+/// The format that the name of a file tells.
+fn by_name(path: &Path) -> Option<LoadFormat> {
+    let is_compressed =
+        path.extension().is_some_and(|e| ["gz", "zst", "zstd"].iter().any(|c| e.eq_ignore_ascii_case(c)));
+    let bare = if is_compressed { path.with_extension("") } else { path.to_owned() };
+    match bare.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "u64" | "u64le" | "bin" => Some(LoadFormat::U64Le),
+        "u64be" => Some(LoadFormat::U64Be),
+        "hex" => Some(LoadFormat::Hex),
+        "csv" => Some(LoadFormat::Csv),
+        "tsv" => Some(LoadFormat::Tsv),
+        _ => None,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LoadFormat {
+    /// One JSON object a line: texts, or fingerprints with --fingerprints
+    #[value(alias = "jsonl")]
+    JsonLines,
+    /// Each file is one text
+    Text,
+    /// An array of fingerprints of 8 bytes, little-endian
+    U64Le,
+    /// An array of fingerprints of 8 bytes, big-endian
+    U64Be,
+    /// A fingerprint of up to 16 hexadecimal digits a line
+    Hex,
+    /// Comma-separated columns with a header
+    Csv,
+    /// Tab-separated columns with a header
+    Tsv,
+}
+
+impl LoadFormat {
+    /// The format of fingerprints that it is; `None` for texts.
+    pub(crate) fn of_fingerprints(self, are_fingerprints: bool) -> Option<FingerprintFormat> {
+        match self {
+            Self::JsonLines => are_fingerprints.then_some(FingerprintFormat::JsonLines),
+            Self::Text => None,
+            Self::U64Le => Some(FingerprintFormat::U64Le),
+            Self::U64Be => Some(FingerprintFormat::U64Be),
+            Self::Hex => Some(FingerprintFormat::Hex),
+            Self::Csv => Some(FingerprintFormat::Csv),
+            Self::Tsv => Some(FingerprintFormat::Tsv),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Encoding {
+    /// Hexadecimal digits
+    Hex,
+    /// Unsigned numbers
+    Decimal,
+    /// Signed numbers, as databases without unsigned ones keep them
+    SignedDecimal,
+}
+
+impl From<Encoding> for FingerprintEncoding {
+    fn from(encoding: Encoding) -> Self {
+        match encoding {
+            Encoding::Hex => Self::Hex,
+            Encoding::Decimal => Self::Decimal,
+            Encoding::SignedDecimal => Self::SignedDecimal,
+        }
+    }
+}
