@@ -27,6 +27,9 @@ const IDLE_CURSORS: usize = 16;
 /// How many a sealed family keeps of each of its files.
 const IDLE_CURSORS_OF_FILE: usize = 4;
 
+/// A walk reads so many bytes at once.
+const AHEAD_BYTES: usize = 256 << 10;
+
 /// What a cursor reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tier {
@@ -211,6 +214,15 @@ impl Drop for Cursor<'_> {
     fn drop(&mut self) {
         self.give_back();
     }
+}
+
+/// A cursor that is used once, for a walk over most of a family: it reads so many bytes at once.
+pub(super) fn ahead<'a>(database: &'a Arc<Database>, family: &'a Handle) -> Cursor<'a> {
+    let mut options = ReadOptions::default();
+    options.fill_cache(false);
+    options.set_readahead_size(AHEAD_BYTES);
+    let iterator = OwnedIterator::new(database, family, options);
+    Cursor { iterator: Some(iterator), place: 0, tier: Tier::All, database, family, files: None }
 }
 
 /// A cursor that is used once, and gives up where more than `max_deleted` deleted keys lie in its way.

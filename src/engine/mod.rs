@@ -166,6 +166,11 @@ impl Engine {
         cursor::pooled(&self.database, family, self.read_only, tier).map_err(|e| self.error(&e))
     }
 
+    /// Takes a cursor for a walk over most of a sealed family.
+    pub(crate) fn cursor_ahead<'a>(&'a self, family: &'a Handle) -> Cursor<'a> {
+        cursor::ahead(&self.database, family)
+    }
+
     /// The threads that read what is not cached.
     pub(crate) fn readers(&self) -> &Readers {
         &self.readers

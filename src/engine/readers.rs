@@ -2,28 +2,73 @@
 //!
 //! A medium answers many reads at once nearly as fast as one, and a query knows all that it has to read from the
 //! beginning. What is cached is read in the thread of the query: to wake another one takes longer.
+//!
+//! 1. A query shares its parts by a counter. It takes parts itself, so it ends even if no other thread has time.
+//! 2. What the other threads are given borrows from the query. So the query waits, whatever happens to it, until each
+//!    thread that it has called has let go.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder};
+use crossbeam::channel::{Receiver, Sender, unbounded};
 
 /// Reads that take less than this come from the system's cache, and would not be faster in other threads.
 const WORTH_A_THREAD: Duration = Duration::from_micros(20);
 
-/// The threads of a store, which are started when they are first needed.
+/// The threads of a store, which are started when they are first needed and end with it.
 pub(crate) struct Readers {
     threads: usize,
-    pool: OnceLock<Option<ThreadPool>>,
+    /// `None` inside where the system has no thread to give.
+    calls: OnceLock<Option<Sender<Call>>>,
     /// What a read took lately, in nanoseconds.
     latency: AtomicU64,
+}
+
+/// A query that wants other threads to work for it.
+struct Call {
+    work: &'static (dyn Fn() + Sync),
+    under_way: Arc<UnderWay>,
+}
+
+/// How many threads were called and have not let go.
+#[derive(Default)]
+struct UnderWay {
+    threads: Mutex<usize>,
+    ended: Condvar,
+}
+
+impl UnderWay {
+    fn add(&self, threads: usize) {
+        *self.threads.lock().unwrap_or_else(PoisonError::into_inner) += threads;
+    }
+
+    fn end(&self) {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        *threads -= 1;
+        if *threads == 0 {
+            self.ended.notify_all();
+        }
+    }
+}
+
+/// Waits when it is dropped until all threads have let go.
+struct Waiter(Arc<UnderWay>);
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        let mut threads = self.0.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        while *threads > 0 {
+            threads = self.0.ended.wait(threads).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
 }
 
 impl Readers {
     /// With one thread, that of the query, there are no others.
     pub(super) fn new(threads: usize) -> Self {
-        Self { threads, pool: OnceLock::new(), latency: AtomicU64::new(nanos(WORTH_A_THREAD)) }
+        Self { threads, calls: OnceLock::new(), latency: AtomicU64::new(nanos(WORTH_A_THREAD)) }
     }
 
     pub(crate) fn threads(&self) -> usize {
@@ -43,26 +88,36 @@ impl Readers {
             self.note(begun.elapsed());
         };
         let is_slow = self.latency.load(Ordering::Relaxed) >= nanos(WORTH_A_THREAD);
-        let pool = if self.are_several() && parts.len() > 1 && is_slow { self.pool() } else { None };
-        let (Some(pool), Some((first, others))) = (pool, parts.split_first_mut()) else {
+        let calls = if self.are_several() && parts.len() > 1 && is_slow { self.calls() } else { None };
+        let Some(calls) = calls else {
             return parts.iter_mut().for_each(timed);
         };
-        let timed = &timed;
-        pool.in_place_scope(|scope| {
-            for part in others {
-                scope.spawn(move |_| timed(part));
+        let others = parts.len().min(self.threads) - 1;
+        let (next, has_panicked) = (AtomicUsize::new(0), AtomicBool::new(false));
+        // Each part is locked once, by whom its number falls to.
+        let parts: Vec<Mutex<&mut T>> = parts.iter_mut().map(Mutex::new).collect();
+        let work = || {
+            while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                timed(&mut part.lock().unwrap_or_else(PoisonError::into_inner));
             }
-            timed(first);
-        });
+        };
+        let shared = || {
+            if catch_unwind(AssertUnwindSafe(work)).is_err() {
+                has_panicked.store(true, Ordering::Relaxed);
+            }
+        };
+        call(calls, others, &shared, work);
+        assert!(!has_panicked.load(Ordering::Relaxed), "a thread that reads has panicked");
     }
 
-    /// The threads besides that of the query; `None` where the system has none to give.
-    fn pool(&self) -> Option<&ThreadPool> {
+    /// The threads besides that of the query.
+    fn calls(&self) -> Option<&Sender<Call>> {
         let start = || {
-            let pool = ThreadPoolBuilder::new().num_threads(self.threads - 1);
-            pool.thread_name(|number| format!("nearstone-read-{number}")).build().ok()
+            let (calls, called) = unbounded();
+            let started = (1..self.threads).filter(|&number| start(number, called.clone()));
+            (started.count() > 0).then_some(calls)
         };
-        self.pool.get_or_init(start).as_ref()
+        self.calls.get_or_init(start).as_ref()
     }
 
     /// Lets the latest reads count most: an eighth each.
@@ -70,6 +125,36 @@ impl Readers {
         let before = self.latency.load(Ordering::Relaxed);
         self.latency.store(before - before / 8 + nanos(took) / 8, Ordering::Relaxed);
     }
+}
+
+/// Starts a thread, which ends when nobody can call it any more.
+fn start(number: usize, called: Receiver<Call>) -> bool {
+    let thread = std::thread::Builder::new().name(format!("nearstone-read-{number}"));
+    let run = move || {
+        for Call { work, under_way } in called {
+            work();
+            under_way.end();
+        }
+    };
+    thread.spawn(run).is_ok()
+}
+
+/// Lets so many threads do the shared work while this one does its own.
+#[expect(unsafe_code, reason = "threads that outlive a query work on what it has borrowed")]
+fn call(calls: &Sender<Call>, threads: usize, shared: &(dyn Fn() + Sync), own: impl FnOnce()) {
+    let under_way = Arc::new(UnderWay::default());
+    // SAFETY: the reference is used by the threads that are counted before they are called, and each uncounts itself
+    // after its last use. This function does not return, nor unwind, before none is counted: `waiter` sees to that.
+    let work = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(shared) };
+    let waiter = Waiter(Arc::clone(&under_way));
+    for _ in 0..threads {
+        under_way.add(1);
+        if calls.send(Call { work, under_way: Arc::clone(&under_way) }).is_err() {
+            under_way.end();
+        }
+    }
+    own();
+    drop(waiter);
 }
 
 fn nanos(time: Duration) -> u64 {
@@ -92,7 +177,7 @@ mod tests {
                 });
                 assert!(parts.iter().copied().eq(100..100 + count), "{threads} threads, {parts:?}");
             }
-            assert_eq!(readers.pool.get().is_some(), threads > 1);
+            assert_eq!(readers.calls.get().is_some(), threads > 1);
         }
     }
 
@@ -103,6 +188,22 @@ mod tests {
         let caller = std::thread::current().id();
         let mut parts = [0; 8];
         readers.each(&mut parts, |_| assert_eq!(std::thread::current().id(), caller));
-        assert!(readers.pool.get().is_none());
+        assert!(readers.calls.get().is_none());
+    }
+
+    #[test]
+    fn a_panic_reaches_the_query_and_the_threads_go_on() {
+        let readers = Readers::new(3);
+        for round in 0..20 {
+            let mut parts: Vec<u32> = (0..9).collect();
+            let read = |part: &mut u32| {
+                std::thread::sleep(Duration::from_micros(50));
+                assert!(*part != 7 || round % 2 == 0, "a read that fails");
+                *part = 1;
+            };
+            let ended = catch_unwind(AssertUnwindSafe(|| readers.each(&mut parts, read)));
+            assert_eq!(ended.is_ok(), round % 2 == 0);
+            assert!(ended.is_err() || parts.iter().all(|&part| part == 1));
+        }
     }
 }

@@ -82,7 +82,9 @@ impl Tables {
             if is_too_much.load(Ordering::Relaxed) {
                 return Ok(Swept::default());
             }
-            let swept = self.sweep_piece(engine, sketches, probes.distance(), pieces[piece])?;
+            let piece = pieces[piece];
+            let all_probes = asked[piece.place].2.len();
+            let swept = self.sweep_piece(engine, sketches, probes.distance(), piece, all_probes)?;
             if count.fetch_add(swept.0.len(), Ordering::Relaxed) + swept.0.len() > most {
                 is_too_much.store(true, Ordering::Relaxed);
             }
@@ -149,10 +151,15 @@ impl Tables {
         sketches: &[Fingerprint],
         max_distance: u32,
         piece: Piece<'_>,
+        all_probes: usize,
     ) -> Result<Swept> {
         let table = &self.design.tables()[piece.table];
         let mut reader = Reader::new(self, engine, piece.table, Tier::All)?;
-        let mut pages = Pages::new(self, engine, piece, table)?;
+        // Where most pages are needed, to read them in their order is faster than to look around in memory.
+        let is_dense = |sketches: u64| all_probes as u64 * page::MAX_VALUES as u64 > sketches;
+        let stretches =
+            self.sealed.as_ref().filter(|sealed| !is_dense(sealed.sketches)).map(|sealed| &sealed.stretches);
+        let mut pages = Pages::new(self, engine, piece, table, stretches.is_none())?;
         let (mut swept, mut near_here) = (Swept::default(), Vec::new());
         for group in piece.probes.chunk_by(|a, b| a.0 == b.0) {
             let [from, to] = bounds(table, group[0].0);
@@ -172,7 +179,7 @@ impl Tables {
                 }
             };
             compare(own, &mut swept.0);
-            let stretch = self.sealed.as_ref().and_then(|sealed| sealed.stretches.get(piece.table, from));
+            let stretch = stretches.and_then(|stretches| stretches.get(piece.table, from));
             let mut at = from;
             loop {
                 let next = match &stretch {
@@ -250,9 +257,13 @@ struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    fn new(tables: &'a Tables, engine: &'a Engine, piece: Piece<'a>, table: &'a Table) -> Result<Self> {
+    fn new(tables: &'a Tables, engine: &'a Engine, piece: Piece<'a>, table: &'a Table, is_dense: bool) -> Result<Self> {
         let sealed = tables.sealed.as_ref();
-        let cursor = sealed.map(|sealed| engine.cursor(&sealed.families[piece.table])).transpose()?;
+        let family = sealed.map(|sealed| &sealed.families[piece.table]);
+        let cursor = match family {
+            Some(family) if is_dense => Some(engine.cursor_ahead(family)),
+            family => family.map(|family| engine.cursor(family)).transpose()?,
+        };
         Ok(Self {
             engine,
             is_at_end: cursor.is_none(),
