@@ -1,6 +1,7 @@
 //! The permuted tables of a store of fingerprints.
 
 mod probe;
+mod ranges;
 mod values;
 
 use std::sync::atomic::AtomicBool;
@@ -18,6 +19,7 @@ use crate::format::keys::TableKeys;
 use crate::format::record::Generations;
 use crate::{Fingerprint, Probes, Result, Table, TableDesign};
 use probe::{Near, Reader};
+pub(crate) use ranges::Ranges;
 pub(crate) use values::{PageValues, Values};
 
 /// The tables of the generations of a store.
@@ -51,7 +53,7 @@ const MOST_PROBES: u64 = 1 << 19;
 const CROWD: u64 = 20_000;
 
 impl Tables {
-    fn probes(&self, distance: u32) -> Option<&Probes> {
+    pub(in crate::store) fn probes(&self, distance: u32) -> Option<&Probes> {
         self.probes[distance as usize].get_or_init(|| self.design.probes_for(distance)).as_ref()
     }
 
@@ -66,13 +68,20 @@ impl Tables {
 
     /// About how many distinct sketches there are. The engine's estimate may sink too low after many
     /// deletions, but files do not.
-    fn sketches(&self, engine: &Engine) -> Result<u64> {
+    pub(in crate::store) fn sketches(&self, engine: &Engine) -> Result<u64> {
         let mut sum = self.sealed.as_ref().map_or(0, |(_, sketches)| *sketches);
         for rows in self.rows() {
             let family = &rows.families[0];
             sum += engine.approximate_keys(family)?.max(engine.file_bytes(family)? / MOST_ENTRY_BYTES);
         }
         Ok(sum)
+    }
+
+    /// Reads ranges of a table, as it is now.
+    pub(in crate::store) fn ranges(&self, engine: &Engine, table: usize) -> Ranges {
+        let rows = self.rows().map(|rows| engine.scan(&rows.families[table])).collect();
+        let pages = self.sealed.as_ref().map(|(families, _)| engine.scan(&families[table]));
+        Ranges::new(self.keys[table], rows, pages, engine.path())
     }
 
     /// The probes for a distance, unless reading a table from end to end is cheaper.
