@@ -3,6 +3,7 @@
 mod bench;
 mod bulk;
 mod input;
+mod pairs;
 mod values;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use crate::failure::Usage;
 pub(crate) use bench::{Bench, BenchLoad};
 pub(crate) use bulk::{Compact, Export, ExportFormat, Load, LoadFormat, Merge, Seal};
 pub(crate) use input::{Analysis, Input};
+pub(crate) use pairs::{PairFormat, Pairs};
 use values::{count, distance, factor, retention, share};
 
 /// Find near-duplicate documents, and keep what was seen in a store on disk.
@@ -45,6 +47,8 @@ pub(crate) enum Command {
     Load(Load),
     /// List the stored documents near a text or fingerprint.
     Query(Query),
+    /// List all pairs of near documents of a store, or of two.
+    Pairs(Pairs),
     /// Show a stored document.
     Get(Get),
     /// Remove documents from a store.

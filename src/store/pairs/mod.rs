@@ -26,6 +26,8 @@ mod piece;
 mod plan;
 mod point;
 mod search;
+#[cfg(test)]
+mod tests;
 mod work;
 
 use super::{Store, checked_distance};

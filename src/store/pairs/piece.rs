@@ -6,7 +6,7 @@ use super::join::{Ended, Found, Join};
 use super::plan::Part;
 
 /// The most values of a piece; a range that holds more is joined piece by piece.
-pub(super) const PIECE_VALUES: usize = 1 << 20;
+pub(super) const PIECE_VALUES: usize = if cfg!(test) { 1 << 7 } else { 1 << 20 };
 
 /// Values of a range, by their groups.
 #[derive(Default)]
