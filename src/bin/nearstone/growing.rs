@@ -131,7 +131,7 @@ fn read(path: &Path, part: &Path, asked: &[(String, String)]) -> anyhow::Result<
             return Err(refused(format!("the run that was interrupted had {name} {before}, asked for {value}")).into());
         }
     }
-    let length = fs::metadata(part).map(|part| part.len()).unwrap_or(0);
+    let length = fs::metadata(part).map_or(0, |part| part.len());
     if length < state.length || asked.len() != state.asked.len() {
         let found = format!("{} has {length} bytes of {}", part.display(), state.length);
         return Err(refused(found).into());

@@ -162,19 +162,20 @@ impl Part {
 
     /// The group of a value in its range.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "there are at most 2^18 groups in a range")]
     pub(super) fn group(&self, value: u64) -> usize {
         let inner = self.groups_bits();
         if inner == 0 { 0 } else { (value << self.range_bits >> (64 - inner)) as usize }
     }
 
     /// Visits the ways in which the first bits may differ, in ascending order.
-    fn visit_flips(&self, left: u32, flip: u64, in_prefix: u32, any: u32, visit: &mut impl FnMut(u64)) {
+    fn visit_flips(&self, left: u32, flip: u64, flipped: u32, any: u32, visit: &mut impl FnMut(u64)) {
         let Some(next) = left.checked_sub(1) else { return visit(flip) };
-        self.visit_flips(next, flip << 1, in_prefix, any, visit);
+        self.visit_flips(next, flip << 1, flipped, any, visit);
         let place = self.group_bits - left;
-        let is_prefix = self.mask != 0 && place < self.table.prefix_bits();
-        if any > 0 && (!is_prefix || in_prefix < self.radius) {
-            self.visit_flips(next, flip << 1 | 1, in_prefix + u32::from(is_prefix), any - 1, visit);
+        let in_prefix = self.mask != 0 && place < self.table.prefix_bits();
+        if any > 0 && (!in_prefix || flipped < self.radius) {
+            self.visit_flips(next, flip << 1 | 1, flipped + u32::from(in_prefix), any - 1, visit);
         }
     }
 }

@@ -127,7 +127,7 @@ impl Worker<'_> {
         let Self { task, a, b, piece, other, join } = self;
         let plan = &task.plan;
         let (at, range) = plan.step(step).expect("it was taken");
-        let (part, stop) = (&plan.tables[at], &task.is_stopped);
+        let (part, is_stopped) = (&plan.tables[at], &task.is_stopped);
         let is_one_store = b.is_none();
         let mut pairs: Vec<Near> = Vec::new();
         let mut found = |a: u64, b: u64| {
@@ -157,7 +157,7 @@ impl Worker<'_> {
                         continue;
                     }
                     if beside == range {
-                        piece.within(flips, join, stop, &mut found)?;
+                        piece.within(flips, join, is_stopped, &mut found)?;
                         from = next;
                     }
                 }
@@ -166,7 +166,7 @@ impl Worker<'_> {
                     from = ranges.read(start, to, PIECE_VALUES, &mut other.values)?;
                     if !other.values.is_empty() {
                         other.index(part);
-                        piece.between(other, flips, join, stop, &mut found)?;
+                        piece.between(other, flips, join, is_stopped, &mut found)?;
                     }
                 }
             }

@@ -38,8 +38,7 @@ impl Ranges {
         }
         if !self.own.is_empty() {
             values.append(&mut self.own);
-            // A few ascending runs, which the sort merges.
-            values.sort();
+            values.sort_unstable();
             values.dedup();
             let behind = values.partition_point(|&value| value <= last);
             values.truncate(behind);
