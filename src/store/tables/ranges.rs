@@ -31,14 +31,11 @@ impl Ranges {
         let mut last = self.read_pages(from, to, most, values)?;
         self.own.clear();
         for row in 0..self.rows.len() {
-            let begun = self.own.len();
             last = self.read_rows(row, from, last, most)?;
-            // The rows of another generation may go on where these were cut.
-            debug_assert!(self.own[begun..].is_sorted());
         }
         if !self.own.is_empty() {
-            values.append(&mut self.own);
-            values.sort_unstable();
+            self.own.sort_unstable();
+            merge(values, &self.own);
             values.dedup();
             let behind = values.partition_point(|&value| value <= last);
             values.truncate(behind);
@@ -99,5 +96,41 @@ impl Ranges {
             entry = rows[row].next()?;
         }
         Ok(to)
+    }
+}
+
+/// Puts the values of a list in order among those of another one, both in order.
+fn merge(values: &mut Vec<u64>, own: &[u64]) {
+    let (mut left, mut own_left) = (values.len(), own.len());
+    values.resize(left + own_left, 0);
+    // From the end on, so that each is moved once, and none any more where `own` has come to its end.
+    while let Some(last) = own_left.checked_sub(1).map(|last| own[last]) {
+        let place = left + own_left - 1;
+        if left > 0 && values[left - 1] > last {
+            left -= 1;
+            values[place] = values[left];
+        } else {
+            own_left -= 1;
+            values[place] = last;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_merged() {
+        let lists: [&[u64]; 5] = [&[], &[5], &[1, 5, 9], &[0, 2, 2, 8, u64::MAX], &[6, 7]];
+        for a in lists {
+            for b in lists {
+                let mut merged = a.to_vec();
+                merge(&mut merged, b);
+                let mut expected = [a, b].concat();
+                expected.sort_unstable();
+                assert_eq!(merged, expected);
+            }
+        }
     }
 }
