@@ -26,6 +26,7 @@ mod piece;
 mod plan;
 mod point;
 mod search;
+mod source;
 #[cfg(test)]
 mod tests;
 mod work;

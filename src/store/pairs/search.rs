@@ -2,10 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-use crossbeam::channel::{Receiver, RecvTimeoutError, bounded};
 
 use super::batch::{Batch, Resolved};
 use super::crowd::{Crowd, Part};
@@ -15,19 +12,16 @@ use super::moment::Moment;
 use super::options::{Pair, PairOptions};
 use super::plan::Plan;
 use super::point::Point;
-use super::work::{Message, Task};
+use super::source::Source;
+use super::work::Message;
 use crate::store::Progress;
 use crate::store::shared::Shared;
 use crate::{Error, Fingerprint, Result};
 
-/// How often the caller is told how far it is, while nothing is found.
-const TELL: Duration = Duration::from_millis(50);
 /// So long it is waited at least for more pairs whose ids can be looked up together,
 const GATHER: Duration = Duration::from_millis(500);
 /// and so many times longer than the latest look-ups took, so that they stay a small part of the work.
 const GATHER_TIMES: u32 = 4;
-/// So many steps for each thread are ahead of the caller.
-const STEPS_AHEAD: usize = 4;
 
 /// The near pairs of a store, each once, as they were at the moment of the call; from
 /// [`Store::pairs`](crate::Store::pairs) and [`Store::pairs_with`](crate::Store::pairs_with).
@@ -63,16 +57,6 @@ enum Stage {
     Over,
 }
 
-/// The threads and what they have found. Steps are counted from 1: the pass over the holders is step 0.
-struct Source {
-    task: Arc<Task>,
-    threads: Vec<JoinHandle<()>>,
-    /// Dropped before the threads are waited for.
-    steps: Option<Receiver<Receiver<Message>>>,
-    step: Option<Receiver<Message>>,
-    ended: u64,
-}
-
 impl Pairs {
     pub(super) fn new(
         store: &Arc<Shared<Fingerprint>>,
@@ -97,14 +81,8 @@ impl Pairs {
         let step = resumed.map_or(0, |point| point.step);
         let point = Point::new(max_distance, expand, sketches, marks);
         let (steps, total) = (plan.steps() + 1, sizes[0] * plan.tables.len() as u64);
-        let (sender, receiver) = bounded(workers * STEPS_AHEAD);
-        let task = Arc::new(Task::new(plan, max_distance, step.saturating_sub(1), sender));
-        let mut source = Source { task, threads: Vec::new(), steps: Some(receiver), step: None, ended: step.max(1) };
-        let (other, mut of_other) = b.map_or((None, None), |b| (Some(b.holders), Some(b.ranges.into_iter())));
-        for ranges in a.ranges {
-            let (task, others) = (Arc::clone(&source.task), of_other.as_mut().and_then(Iterator::next));
-            source.threads.push(std::thread::spawn(move || task.work(ranges, others)));
-        }
+        let (other, of_other) = b.map_or((None, None), |b| (Some(b.holders), Some(b.ranges)));
+        let source = Source::new(plan, max_distance, step, a.ranges, of_other);
         let stage = match step {
             // Documents of two stores that share a fingerprint are found like any others.
             0 if other.is_none() => Stage::Groups(None),
@@ -194,7 +172,7 @@ impl Pairs {
                     match next {
                         Some(Resolved::Pair(pair)) => return Ok(Some(pair)),
                         Some(Resolved::Crowd(crowd)) => self.crowd = Some(crowd),
-                        None if self.source.ended == self.steps => return Ok(None),
+                        None if self.source.ended() == self.steps => return Ok(None),
                         None => self.gather()?,
                     }
                 }
@@ -212,13 +190,13 @@ impl Pairs {
         }
         let began = Instant::now();
         let patience = GATHER + GATHER_TIMES * self.latest_look_up;
-        while self.source.ended < self.steps
+        while self.source.ended() < self.steps
             && self.batch.near.len() < self.options.pairs_together()
             && (self.batch.near.is_empty() || began.elapsed() < patience)
         {
             match self.source.receive()? {
                 Some(Message::Found(near)) => self.batch.near.extend(near),
-                Some(Message::End) => self.batch.end(self.source.ended),
+                Some(Message::End) => self.batch.end(self.source.ended()),
                 Some(Message::Failed(error)) => return Err(error),
                 None => self.tell()?,
             }
@@ -228,67 +206,13 @@ impl Pairs {
 
     fn tell(&mut self) -> Result<()> {
         let Some(progress) = &mut self.progress else { return Ok(()) };
-        let done = self.source.task.done();
+        let done = self.source.done();
         let now = Progress { phase: "pairs", done, total: self.total, phase_done: done, phase_total: self.total };
         match progress(now) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => {
                 Err(Error::Stopped { remedy: "look for pairs again, or go on from the latest resume point" })
             }
-        }
-    }
-}
-
-impl Source {
-    /// Takes the next message; `None` where none has come for a while.
-    fn receive(&mut self) -> Result<Option<Message>> {
-        let Some(step) = &self.step else {
-            let steps = self.steps.as_ref().expect("it is kept until the end");
-            match steps.recv_timeout(TELL) {
-                Ok(step) => self.step = Some(step),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => self.join(),
-            }
-            return if self.step.is_some() { self.receive() } else { Ok(None) };
-        };
-        match step.recv_timeout(TELL) {
-            Ok(Message::End) => {
-                self.step = None;
-                self.ended += 1;
-                Ok(Some(Message::End))
-            }
-            Ok(message) => Ok(Some(message)),
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => {
-                self.join();
-                Ok(None)
-            }
-        }
-    }
-
-    /// Waits for the threads, which have ended before their time: passes on the panic of one.
-    fn join(&mut self) {
-        self.stop();
-        for thread in self.threads.drain(..) {
-            if let Err(panic) = thread.join() {
-                std::panic::resume_unwind(panic);
-            }
-        }
-        unreachable!("a thread that has not panicked has ended its steps");
-    }
-
-    fn stop(&mut self) {
-        self.task.stop();
-        (self.steps, self.step) = (None, None);
-    }
-}
-
-impl Drop for Source {
-    fn drop(&mut self) {
-        self.stop();
-        for thread in self.threads.drain(..) {
-            // It panicked, and has said so.
-            let _ = thread.join();
         }
     }
 }

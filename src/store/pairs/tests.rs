@@ -351,13 +351,17 @@ fn what_has_expired_is_in_no_pair() {
     assert!(error.contains("has changed since"), "{error}");
 }
 
+fn can_be_sent<T: Send>(of: T) -> T {
+    of
+}
+
 #[test]
 fn a_caller_that_has_enough_is_waited_for_by_nobody() {
     let dir = tempfile::tempdir().unwrap();
     let store = SimhashStore::create(dir.path().join("store"), &TableDesign::default(), &options()).unwrap();
     load(&store, values("around one", 3000).into_iter().enumerate().map(|(n, v)| (id(n), v)));
     // Dropped at once, and after some; more pairs are found than the channels hold.
-    drop(store.pairs(12, &threads(3)).unwrap());
+    drop(can_be_sent(store.pairs(12, &threads(3)).unwrap()));
     let mut pairs = store.pairs(12, &threads(3)).unwrap();
     assert_eq!(pairs.by_ref().take(5).flatten().count(), 5);
     drop(pairs);
