@@ -237,9 +237,9 @@ struct Buckets {
 }
 
 impl Buckets {
-    /// About as many buckets as values.
+    /// Up to four times as many buckets as values: then most values are alone in theirs.
     fn new(block: u64, count: usize) -> Self {
-        Self { block, shift: 64 - count.next_power_of_two().trailing_zeros().clamp(1, 22) }
+        Self { block, shift: 64 - (2 * count).next_power_of_two().trailing_zeros().clamp(1, 22) }
     }
 
     #[inline]
