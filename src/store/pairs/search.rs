@@ -194,7 +194,7 @@ impl Pairs {
             && self.batch.near.len() < self.options.pairs_together()
             && (self.batch.near.is_empty() || began.elapsed() < patience)
         {
-            match self.source.receive()? {
+            match self.source.receive() {
                 Some(Message::Found(near)) => self.batch.near.extend(near),
                 Some(Message::End) => self.batch.end(self.source.ended()),
                 Some(Message::Failed(error)) => return Err(error),

@@ -8,7 +8,6 @@ use crossbeam::channel::{Receiver, RecvTimeoutError, bounded};
 
 use super::plan::Plan;
 use super::work::{Message, Task};
-use crate::Result;
 use crate::store::tables::Ranges;
 
 /// So long the caller waits at once, to look about in between.
@@ -57,33 +56,30 @@ impl Source {
     }
 
     /// Takes the next message; `None` where none has come for a while.
-    pub(super) fn receive(&mut self) -> Result<Option<Message>> {
-        let Some(step) = &self.step else {
-            let steps = self.steps.as_ref().expect("it is kept until the end");
-            match steps.recv_timeout(WAIT) {
-                Ok(step) => self.step = Some(step),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => self.join(),
+    pub(super) fn receive(&mut self) -> Option<Message> {
+        if self.step.is_none() {
+            let steps = self.steps.as_ref()?;
+            // Before the look: what they have sent until then is there.
+            let have_ended = self.threads.iter().all(JoinHandle::is_finished);
+            self.step = steps.recv_timeout(WAIT).ok();
+            if self.step.is_none() && have_ended {
+                self.join();
             }
-            return if self.step.is_some() { self.receive() } else { Ok(None) };
-        };
-        match step.recv_timeout(WAIT) {
+        }
+        match self.step.as_ref()?.recv_timeout(WAIT) {
             Ok(Message::End) => {
                 self.step = None;
                 self.ended += 1;
-                Ok(Some(Message::End))
+                Some(Message::End)
             }
-            Ok(message) => Ok(Some(message)),
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => {
-                self.join();
-                Ok(None)
-            }
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => self.join(),
         }
     }
 
     /// Waits for the threads, which have ended before their time: passes on the panic of one.
-    fn join(&mut self) {
+    fn join(&mut self) -> ! {
         self.stop();
         for thread in self.threads.drain(..) {
             if let Err(panic) = thread.join() {

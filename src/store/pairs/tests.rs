@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{Pair, PairOptions, Pairs};
@@ -321,6 +322,33 @@ fn pairs_are_of_one_moment_while_others_write() {
         let found = [vec![first], all(pairs)].concat();
         assert!(sorted(found) == expected(&now, 3, expand), "expand {expand}");
     }
+}
+
+/// A document goes to and fro between two others: at each moment it is near one of them.
+#[test]
+fn a_document_that_moves_is_near_one_of_two() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SimhashStore::create(dir.path().join("store"), &TableDesign::default(), &options()).unwrap();
+    let places = [0u64, u64::MAX];
+    store.insert("here", &Fingerprint::new(places[0])).unwrap();
+    store.insert("there", &Fingerprint::new(places[1])).unwrap();
+    store.insert("moves", &Fingerprint::new(places[0] ^ 1)).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 1.. {
+                store.insert("moves", &Fingerprint::new(places[n % 2] ^ 1 << (n % 60))).unwrap();
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        for n in 0..400 {
+            let found = all(store.pairs(1, &threads(1 + n % 2)).unwrap());
+            is_over.store(n == 399 || found.len() != 1, Ordering::Relaxed);
+            assert_eq!(found.len(), 1, "{found:?}");
+        }
+    });
 }
 
 #[test]
