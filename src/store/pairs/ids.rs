@@ -3,10 +3,15 @@
 use super::holders::{Holder, Holders};
 use crate::Result;
 
+/// By so many first bits a fingerprint is found.
+const FRONT_BITS: u32 = 14;
+
 /// Ids of some fingerprints, at most so many of each as were asked for.
 #[derive(Default)]
 pub(super) struct Ids {
     fingerprints: Vec<u64>,
+    /// Where those with the same first bits begin, so that one is found in one look or two at the memory.
+    fronts: Vec<usize>,
     /// Where the ids of each end in `ends`, and whether there are more.
     lists: Vec<(usize, bool)>,
     ends: Vec<usize>,
@@ -41,14 +46,26 @@ impl Ids {
                 return Ok(None);
             }
         }
-        Ok(Some(Self { fingerprints, ..ids }))
+        let mut fronts = vec![0; (1 << FRONT_BITS) + 1];
+        for fingerprint in &fingerprints {
+            fronts[front(*fingerprint) + 1] += 1;
+        }
+        let mut sum = 0;
+        for front in &mut fronts {
+            sum += *front;
+            *front = sum;
+        }
+        Ok(Some(Self { fingerprints, fronts, ..ids }))
     }
 
     /// The ids of a fingerprint, in order, and whether there are more.
     pub(super) fn of(&self, fingerprint: u64) -> (impl ExactSizeIterator<Item = &[u8]>, bool) {
-        let (range, is_more) = match self.fingerprints.binary_search(&fingerprint) {
+        let front = front(fingerprint);
+        let [from, to] = [front, front + 1].map(|front| self.fronts.get(front).copied().unwrap_or(0));
+        let (range, is_more) = match self.fingerprints[from..to].binary_search(&fingerprint) {
             Err(_) => (0..0, false),
             Ok(at) => {
+                let at = from + at;
                 let start = if at == 0 { 0 } else { self.lists[at - 1].0 };
                 (start..self.lists[at].0, self.lists[at].1)
             }
@@ -59,4 +76,8 @@ impl Ids {
         });
         (ids, is_more)
     }
+}
+
+fn front(fingerprint: u64) -> usize {
+    (fingerprint >> (64 - FRONT_BITS)) as usize
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
+use super::work::STEP_BYTES;
+
 /// What a search for pairs may use, and which pairs are told.
 ///
 /// ```
@@ -23,6 +25,7 @@ impl PairOptions {
     pub const DEFAULT_MEMORY_BYTES: usize = 1 << 30;
     /// What one thread may need, where all values are alike, and as much for what it has found.
     const MIN_MEMORY_BYTES: usize = 96 << 20;
+    const MOST_STEPS_AHEAD: usize = 1 << 12;
     /// What one thread may need: two pieces of values, their groups, and room to sort one of them.
     const THREAD_BYTES: usize = 48 << 20;
 
@@ -74,6 +77,11 @@ impl PairOptions {
     /// How many pairs are resolved at once, each with two fingerprints, their places and short ids.
     pub(super) fn pairs_together(&self) -> usize {
         self.memory_bytes / 4 / 128
+    }
+
+    /// How many steps may be ahead of the caller, who looks up ids or writes what was found meanwhile.
+    pub(super) fn steps_ahead(&self) -> usize {
+        (self.memory_bytes / 8 / STEP_BYTES).clamp(4, Self::MOST_STEPS_AHEAD)
     }
 
     /// How many bytes of ids are held.

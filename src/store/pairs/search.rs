@@ -82,7 +82,7 @@ impl Pairs {
         let point = Point::new(max_distance, expand, sketches, marks);
         let (steps, total) = (plan.steps() + 1, sizes[0] * plan.tables.len() as u64);
         let (other, of_other) = b.map_or((None, None), |b| (Some(b.holders), Some(b.ranges)));
-        let source = Source::new(plan, max_distance, step, a.ranges, of_other);
+        let source = Source::new(plan, max_distance, step, options.steps_ahead(), a.ranges, of_other);
         let stage = match step {
             // Documents of two stores that share a fingerprint are found like any others.
             0 if other.is_none() => Stage::Groups(None),

@@ -12,8 +12,6 @@ use crate::store::tables::Ranges;
 
 /// So long the caller waits at once, to look about in between.
 const WAIT: Duration = Duration::from_millis(50);
-/// So many steps for each thread are ahead of the caller.
-const STEPS_AHEAD: usize = 4;
 
 /// The threads and what they have found. Steps are counted from 1: the pass over the holders is step 0.
 pub(super) struct Source {
@@ -31,10 +29,11 @@ impl Source {
         plan: Plan,
         max_distance: u32,
         step: u64,
+        steps_ahead: usize,
         ranges: Vec<Vec<Ranges>>,
         of_other: Option<Vec<Vec<Ranges>>>,
     ) -> Self {
-        let (sender, receiver) = bounded(ranges.len() * STEPS_AHEAD);
+        let (sender, receiver) = bounded(steps_ahead);
         let task = Arc::new(Task::new(plan, max_distance, step.saturating_sub(1), sender));
         let mut of_other = of_other.map(Vec::into_iter);
         let threads = ranges.into_iter().map(|ranges| {
@@ -91,7 +90,11 @@ impl Source {
 
     pub(super) fn stop(&mut self) {
         self.task.stop();
-        (self.steps, self.step) = (None, None);
+        self.step = None;
+        if let Some(steps) = self.steps.take() {
+            // Their threads need not wait to find out.
+            while steps.try_recv().is_ok() {}
+        }
     }
 }
 

@@ -389,7 +389,9 @@ fn a_caller_that_has_enough_is_waited_for_by_nobody() {
     let store = SimhashStore::create(dir.path().join("store"), &TableDesign::default(), &options()).unwrap();
     load(&store, values("around one", 3000).into_iter().enumerate().map(|(n, v)| (id(n), v)));
     // Dropped at once, and after some; more pairs are found than the channels hold.
-    drop(can_be_sent(store.pairs(12, &threads(3)).unwrap()));
+    for _ in 0..20 {
+        drop(can_be_sent(store.pairs(12, &threads(3)).unwrap()));
+    }
     let mut pairs = store.pairs(12, &threads(3)).unwrap();
     assert_eq!(pairs.by_ref().take(5).flatten().count(), 5);
     drop(pairs);

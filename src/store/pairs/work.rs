@@ -5,12 +5,14 @@
 //!    caller in the order of the steps, which takes one after the other. So what comes does not depend on the threads.
 //! 3. A thread waits where a channel is full, or where too many steps are ahead of the caller. The earliest step that
 //!    was not taken is always at work or done, so the caller never waits in vain.
-//! 4. A caller that goes away leaves the channels without a reader, and sets a flag that is looked at for each group.
+//! 4. A caller that goes away sets a flag, which is looked at for each group, and while a channel is full: that of a step
+//!    which the caller never came to is not closed, as it still lies in the channel by which it was handed over.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use crossbeam::channel::{Receiver, Sender, bounded};
+use crossbeam::channel::{Receiver, SendTimeoutError, Sender, bounded};
 
 use super::join::{Ended, Join};
 use super::piece::{PIECE_VALUES, Piece};
@@ -28,6 +30,11 @@ pub(super) enum Message {
     End,
     Failed(Error),
 }
+
+/// How often a thread whose channel is full looks whether anybody will take it.
+const LOOK: Duration = Duration::from_millis(50);
+/// What the channel of a step may hold, and its thread beside it.
+pub(super) const STEP_BYTES: usize = (WAITING + 1) * TOGETHER * size_of::<Near>();
 
 /// So many pairs are handed over at once.
 const TOGETHER: usize = 1 << 13;
@@ -93,9 +100,19 @@ impl Task {
         };
         while let Some((step, messages)) = self.take() {
             match worker.step(step, &messages) {
-                Ok(()) => drop(messages.send(Message::End)),
+                Ok(()) => drop(self.send(&messages, Message::End)),
                 Err(Stop::Ended) => return,
-                Err(Stop::Failed(error)) => return drop(messages.send(Message::Failed(error))),
+                Err(Stop::Failed(error)) => return drop(self.send(&messages, Message::Failed(error))),
+            }
+        }
+    }
+
+    fn send(&self, messages: &Sender<Message>, mut message: Message) -> Result<(), Ended> {
+        loop {
+            match messages.send_timeout(message, LOOK) {
+                Ok(()) => return Ok(()),
+                Err(SendTimeoutError::Timeout(back)) if !self.is_stopped.load(Ordering::Relaxed) => message = back,
+                Err(_) => return Err(Ended),
             }
         }
     }
@@ -140,7 +157,7 @@ impl Worker<'_> {
             if pairs.len() < TOGETHER {
                 return Ok(());
             }
-            messages.send(Message::Found(std::mem::take(&mut pairs))).map_err(|_| Ended)
+            task.send(messages, Message::Found(std::mem::take(&mut pairs)))
         };
         let (mut next, to) = (Some(part.range(range).0), part.range(range).1);
         while let Some(from) = next {
@@ -173,7 +190,7 @@ impl Worker<'_> {
             task.done.fetch_add(piece.values.len() as u64, Ordering::Relaxed);
         }
         if !pairs.is_empty() {
-            messages.send(Message::Found(pairs)).map_err(|_| Ended)?;
+            task.send(messages, Message::Found(pairs))?;
         }
         Ok(())
     }
