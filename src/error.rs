@@ -115,6 +115,12 @@ pub enum Error {
         /// Why, and what to do about it.
         reason: String,
     },
+    /// Pairs cannot be looked for so.
+    #[error("pairs refused: {reason}")]
+    Pairs {
+        /// Why, and what to do about it.
+        reason: String,
+    },
     /// A file of pages, or its manifest, cannot be taken.
     #[error("the pages in {} cannot be used: {what}; write them again", path.display())]
     Pages {
@@ -215,6 +221,7 @@ impl Error {
             | Self::Distance { .. }
             | Self::Design { .. }
             | Self::Load { .. }
+            | Self::Pairs { .. }
             | Self::NoAnalyser { .. } => ErrorKind::Invalid,
             Self::Stopped { .. } => ErrorKind::Stopped,
             Self::NotFound { .. } => ErrorKind::NotFound,

@@ -38,6 +38,7 @@
 //! | choose what a call survives, and how much it may do | [`Durability`], [`Limits`] |
 //! | store many at once, with payloads | [`NewDocument`] |
 //! | load a whole corpus, or what another machine has sorted | [`BulkLoader`] with [`LoadOptions`] and [`LoadReport`] |
+//! | find all near pairs of a store, or of two | [`Store::pairs`] and [`Store::pairs_with`] with [`PairOptions`]: [`Pairs`] of [`Pair`] |
 //! | choose disk against reads | [`TableDesign`], its [`Table`]s and the [`Probes`] of a distance; [`Planner`] |
 //! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`] and their iterators [`Documents`] and [`ByFingerprint`], [`Stats`] with [`Reads`], [`QueryStats`], [`Diagnosis`], [`Verification`] |
 //! | make fingerprints of texts | [`Simhash`] and its [`Analyser`]; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
@@ -89,7 +90,7 @@ pub use permutation::Permutation;
 pub use simhash::{Simhash, simhash};
 pub use store::{
     Admission, BitReport, BulkLoader, ByFingerprint, Diagnosis, Document, Documents, Durability, Limits, LoadOptions,
-    LoadReport, Match, Matches, NewDocument, Options, Progress, QueryStats, Reads, Repair, SelfTest, SimhashStore,
-    Sketch, Stats, Store, TableReport, TableStats, Verification,
+    LoadReport, Match, Matches, NewDocument, Options, Pair, PairOptions, Pairs, Progress, QueryStats, Reads, Repair,
+    SelfTest, SimhashStore, Sketch, Stats, Store, TableReport, TableStats, Verification,
 };
 pub use text::Analyser;

@@ -98,6 +98,11 @@ impl Engine {
         self.database.db.get(RECORD_KEY).map_err(|e| self.error(&e))
     }
 
+    /// The number of the latest write, which grows with each.
+    pub(crate) fn latest_write(&self) -> u64 {
+        self.database.db.latest_sequence_number()
+    }
+
     /// What has expired by this time, in milliseconds since 1970, may have been dropped.
     pub(crate) fn expiry_limit(&self) -> u64 {
         self.expiry.limit.load(Ordering::SeqCst)

@@ -2,6 +2,7 @@
 
 mod cold;
 mod probe;
+mod ranges;
 mod scratch;
 mod stretches;
 mod sweep;
@@ -23,6 +24,7 @@ use crate::format::record::Generations;
 use crate::{Fingerprint, Probes, Result, Table, TableDesign};
 use cold::Cold;
 use probe::{Near, Probed, Reader};
+pub(crate) use ranges::Ranges;
 use stretches::Stretches;
 pub(crate) use values::{PageValues, Values};
 
@@ -75,7 +77,7 @@ const MOST_FOUND: usize = 1 << 21;
 const CROWD: u64 = 20_000;
 
 impl Tables {
-    fn probes(&self, distance: u32) -> Option<&Probes> {
+    pub(in crate::store) fn probes(&self, distance: u32) -> Option<&Probes> {
         self.probes[distance as usize].get_or_init(|| self.design.probes_for(distance)).as_ref()
     }
 
@@ -90,13 +92,20 @@ impl Tables {
 
     /// About how many distinct sketches there are. The engine's estimate may sink too low after many
     /// deletions, but files do not.
-    fn sketches(&self, engine: &Engine) -> Result<u64> {
+    pub(in crate::store) fn sketches(&self, engine: &Engine) -> Result<u64> {
         let mut sum = self.sealed.as_ref().map_or(0, |sealed| sealed.sketches);
         for rows in self.rows() {
             let family = &rows.families[0];
             sum += engine.approximate_keys(family)?.max(engine.file_bytes(family)? / MOST_ENTRY_BYTES);
         }
         Ok(sum)
+    }
+
+    /// Reads ranges of a table, as it is now.
+    pub(in crate::store) fn ranges(&self, engine: &Engine, table: usize) -> Ranges {
+        let rows = self.rows().map(|rows| engine.scan(&rows.families[table])).collect();
+        let pages = self.sealed.as_ref().map(|sealed| engine.scan(&sealed.families[table]));
+        Ranges::new(self.keys[table], rows, pages, engine.path())
     }
 
     /// The probes for a distance, unless reading a table from end to end is cheaper.

@@ -3,6 +3,7 @@
 mod bench;
 mod bulk;
 mod input;
+mod pairs;
 mod records;
 mod values;
 
@@ -17,6 +18,7 @@ use crate::failure::Usage;
 pub(crate) use bench::{Bench, BenchLoad, BenchQuery};
 pub(crate) use bulk::{Compact, Export, ExportFormat, Load, Merge, Seal};
 pub(crate) use input::{Analysis, Input};
+pub(crate) use pairs::{PairFormat, Pairs};
 pub(crate) use records::{Kind, LoadFormat, Records};
 use values::{count, distance, factor, retention, share};
 
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     Load(Load),
     /// List the stored documents near a text or fingerprint.
     Query(Query),
+    /// List all pairs of near documents of a store, or of two.
+    Pairs(Pairs),
     /// Show a stored document.
     Get(Get),
     /// Remove documents from a store.

@@ -3,6 +3,7 @@
 mod args;
 mod cmd;
 mod failure;
+mod growing;
 mod interrupt;
 mod output;
 mod pipeline;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         Command::Create(args) => cmd::create::run(&args),
         Command::Add(args) => cmd::add::run(&args),
         Command::Query(args) => cmd::query::run(&args),
+        Command::Pairs(args) => cmd::pairs::run(&args),
         Command::Get(args) => cmd::get::run(&args),
         Command::Delete(args) => cmd::delete::run(&args),
         Command::Stats(args) => cmd::stats::run(&args),

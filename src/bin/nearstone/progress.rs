@@ -71,6 +71,7 @@ impl Progress {
 }
 
 /// The phases of a long operation on a store.
+#[derive(Clone)]
 pub(crate) struct Steps {
     bar: ProgressBar,
 }
@@ -83,11 +84,15 @@ impl Steps {
     ) -> T {
         let steps = Self::new(quiet);
         let ended = work(&mut |progress| steps.show(progress));
-        steps.bar.finish_and_clear();
+        steps.finish();
         ended
     }
 
-    fn new(quiet: bool) -> Self {
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    pub(crate) fn new(quiet: bool) -> Self {
         let is_hidden = quiet || !std::io::stderr().is_terminal();
         let target = if is_hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
@@ -97,7 +102,7 @@ impl Steps {
     }
 
     /// Shows how far it is, and stops it once the program was asked to end.
-    fn show(&self, progress: nearstone::Progress) -> ControlFlow<()> {
+    pub(crate) fn show(&self, progress: nearstone::Progress) -> ControlFlow<()> {
         if self.bar.message() != progress.phase {
             self.bar.set_message(progress.phase);
             self.bar.reset_eta();

@@ -12,6 +12,7 @@ pub(crate) mod export;
 pub(crate) mod get;
 pub(crate) mod load;
 pub(crate) mod merge;
+pub(crate) mod pairs;
 pub(crate) mod plan;
 pub(crate) mod query;
 mod query_batch;
