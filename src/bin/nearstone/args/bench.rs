@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use nearstone::Options;
 
 use super::bulk::Work;
 use super::values::{count, distance, share_alone, size};
@@ -107,6 +108,9 @@ pub(crate) struct BenchQuery {
     /// Read past the cache of the system
     #[arg(long)]
     pub(crate) direct: bool,
+    /// How many threads may read for a query
+    #[arg(long, value_name = "N", default_value_t = Options::DEFAULT_READ_THREADS)]
+    pub(crate) read_threads: usize,
     /// Ask all of them at once, too
     #[arg(long)]
     pub(crate) batch: bool,

@@ -29,7 +29,12 @@ pub(crate) fn run(args: &BenchQuery) -> anyhow::Result<Outcome> {
     if args.store.is_none() {
         Data::from(args).store(path, args)?;
     }
-    let options = Options::new().sketches_only().cache_bytes(args.cache).direct_reads(args.direct).auto_seal(None);
+    let options = Options::new()
+        .sketches_only()
+        .cache_bytes(args.cache)
+        .direct_reads(args.direct)
+        .read_threads(args.read_threads)
+        .auto_seal(None);
     let bench = Bench::new(args, SimhashStore::open(path, &options.clone().count_reads(false))?)?;
     let mut runs = Vec::new();
     for &threads in &args.threads {
