@@ -118,9 +118,11 @@ impl Tables {
         let entries = || engine.approximate_keys(&rows.families[0]);
         rows.mirror.fill_if_worth_it(entries, || {
             let mut values = Values::new(self.keys[0], vec![engine.scan(&rows.families[0])], None, engine.path());
+            let mut sketches = Vec::new();
             while let Some(value) = values.next()? {
-                rows.mirror.add(&self.design, [self.design.tables()[0].restore(value)]);
+                sketches.push(self.design.tables()[0].restore(value));
             }
+            rows.mirror.add_all(&self.design, &sketches);
             Ok(())
         })
     }
@@ -344,7 +346,7 @@ impl Index<Fingerprint> for Tables {
             let prefix = keys.prefix(permuted);
             let mut counts =
                 TableStats { table: i, prefix, radius: Some(radius), probes: 0, candidates: 0, verified: 0 };
-            let mut reader = Reader::new(self, engine, i, tier)?;
+            let mut reader = Reader::new(self, engine, i, tier);
             let mut prefixes = Vec::new();
             visit_prefixes(prefix, table.prefix_bits(), radius, &mut |prefix| {
                 if near.work.is_cut() {
@@ -447,7 +449,7 @@ impl Index<Fingerprint> for Tables {
             }
             // The cursor moves forward only, and a block that two queries need is read once.
             asked.sort_unstable();
-            let mut reader = Reader::new(self, engine, index, Tier::All)?;
+            let mut reader = Reader::new(self, engine, index, Tier::All);
             for &(prefix, i) in &asked {
                 let near = &mut near[i];
                 if near.work.is_cut() || candidates[i] > most {

@@ -100,10 +100,10 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize, tier: Tier) -> Result<Self> {
+    pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize, tier: Tier) -> Self {
         let rows = tables.rows().map(|rows| (rows, None)).collect();
         let (keys, sealed) = (tables.keys[table], tables.sealed.as_ref());
-        Ok(Self { engine, keys, rows, tables, sealed, table, tier, scratch: Scratch::take() })
+        Self { engine, keys, rows, tables, sealed, table, tier, scratch: Scratch::take() }
     }
 
     /// Visits the candidates of one prefix until the work that is allowed is done. Where something is not of the tier of
