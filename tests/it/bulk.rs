@@ -305,6 +305,6 @@ fn a_batch_of_queries_answers_what_single_ones_answer() {
     assert!(some.contains("\"query\":\"a\""), "{some}");
     lab.write("nothing.hex", "00ff00ff00ff00ff\n");
     lab.run(1, &["query", "store", "--batch", "nothing.hex", "--quiet"]);
-    lab.refusal(2, &["query", "store", "--batch", "nothing.hex", "--text", "x"]);
-    lab.refusal(2, &["query", "store", "--batch", "nothing.hex", "asked.jsonl"]);
+    assert_eq!(lab.0.run(&["query", "store", "--batch", "nothing.hex", "--text", "x"]).code, 2);
+    lab.refusal(2, &["query", "store", "--batch", "nothing.hex", "--batch", "asked.jsonl"]);
 }

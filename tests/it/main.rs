@@ -14,6 +14,7 @@ mod exchange;
 mod generations;
 mod golden;
 mod lifecycle;
+mod live;
 mod pairs;
 mod real_data;
 mod refusals;

@@ -1,0 +1,82 @@
+//! Live tables and what memory holds of them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nearstone::{Fingerprint, Options, SimhashStore, TableDesign};
+
+use crate::common::{BruteForce, Random, Scratch, assert_same, go_on, little, small};
+
+fn insert(store: &SimhashStore, truth: &mut BruteForce, id: u64, value: u64) {
+    store.insert(id.to_string(), &Fingerprint::new(value)).unwrap();
+    truth.documents.insert(id.to_string().into(), Fingerprint::new(value));
+}
+
+/// Answers stay those of brute force while a table that was opened with entries is taken into memory, by the thread of
+/// one of the queries, and others write to it.
+#[test]
+fn a_live_table_that_was_opened_is_taken_into_memory_without_a_miss() {
+    let mut random = Random(31);
+    let scratch = Scratch::new();
+    let mut truth = BruteForce::default();
+    let store = scratch.create(&TableDesign::default());
+    for id in 0..4_000 {
+        insert(&store, &mut truth, id, random.next());
+    }
+    drop(store);
+    let store = scratch.open();
+    let stop = AtomicBool::new(false);
+    let values: Vec<u64> = truth.documents.values().map(|sketch| sketch.bits()).collect();
+    let written: Vec<u64> = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let (mut random, mut written) = (Random(32), Vec::new());
+            while !stop.load(Ordering::Relaxed) {
+                let value = random.next();
+                store.insert(format!("new-{}", written.len()), &Fingerprint::new(value)).unwrap();
+                written.push(value);
+            }
+            written
+        });
+        for round in 0..8_000 {
+            let value = values[round % values.len()];
+            let query = Fingerprint::new(random.flipped(value, 3));
+            assert!(store.query(&query, 3).unwrap().iter().any(|found| found.distance == 3), "{query}");
+        }
+        stop.store(true, Ordering::Relaxed);
+        writer.join().unwrap()
+    });
+    for (n, &value) in written.iter().enumerate() {
+        truth.documents.insert(format!("new-{n}").into(), Fingerprint::new(value));
+    }
+    for value in written.iter().chain(&values).step_by(7) {
+        assert_same(&store, &truth, Fingerprint::new(random.flipped(*value, 3)), 3, "after it");
+    }
+    assert!(store.verify(go_on).unwrap().is_sound());
+}
+
+/// With hardly any memory for it the tables are read as they are.
+#[test]
+fn live_tables_that_are_too_large_for_the_memory_are_read() {
+    let mut random = Random(33);
+    let scratch = Scratch::new();
+    let mut truth = BruteForce::default();
+    let options = Options::new().cache_bytes(64 << 10).write_buffer_bytes(1);
+    let store = SimhashStore::create(scratch.path(), &TableDesign::default(), &options).unwrap();
+    for id in 0..3_000 {
+        insert(&store, &mut truth, id, random.next());
+        if id == 1_500 {
+            store.seal(&little(), go_on).unwrap();
+        }
+    }
+    for id in 0..300 {
+        insert(&store, &mut truth, id, random.next());
+    }
+    let values: Vec<u64> = truth.documents.values().map(|sketch| sketch.bits()).collect();
+    for value in values.iter().step_by(10) {
+        assert_same(&store, &truth, Fingerprint::new(random.flipped(*value, 3)), 3, "live and sealed");
+    }
+    drop(store);
+    let store = SimhashStore::open(scratch.path(), &small()).unwrap();
+    for value in values.iter().step_by(10) {
+        assert_same(&store, &truth, Fingerprint::new(random.flipped(*value, 2)), 4, "opened again");
+    }
+}
