@@ -5,11 +5,11 @@
 //!
 //! 1. A query shares its parts by a counter. It takes parts itself, so it ends even if no other thread has time.
 //! 2. What the other threads are given borrows from the query. So the query waits, whatever happens to it, until each
-//!    thread that it has called has let go.
+//!    thread that has begun has let go, and none begins after that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
@@ -32,35 +32,51 @@ struct Call {
     under_way: Arc<UnderWay>,
 }
 
-/// How many threads were called and have not let go.
+/// Who works on what a query has lent.
 #[derive(Default)]
 struct UnderWay {
-    threads: Mutex<usize>,
+    state: Mutex<State>,
     ended: Condvar,
 }
 
+#[derive(Default)]
+struct State {
+    /// Whether the query wants no other thread to begin.
+    is_closed: bool,
+    /// How many threads have begun and not let go.
+    threads: usize,
+}
+
 impl UnderWay {
-    fn add(&self, threads: usize) {
-        *self.threads.lock().unwrap_or_else(PoisonError::into_inner) += threads;
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a thread may begin, which is to end then.
+    fn begin(&self) -> bool {
+        let mut state = self.state();
+        state.threads += usize::from(!state.is_closed);
+        !state.is_closed
     }
 
     fn end(&self) {
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        *threads -= 1;
-        if *threads == 0 {
+        let mut state = self.state();
+        state.threads -= 1;
+        if state.threads == 0 {
             self.ended.notify_all();
         }
     }
 }
 
-/// Waits when it is dropped until all threads have let go.
+/// Lets no other thread begin once it is dropped, and waits until those that have begun have let go.
 struct Waiter(Arc<UnderWay>);
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        let mut threads = self.0.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        while *threads > 0 {
-            threads = self.0.ended.wait(threads).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.state();
+        state.is_closed = true;
+        while state.threads > 0 {
+            state = self.0.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -132,8 +148,11 @@ fn start(number: usize, called: Receiver<Call>) -> bool {
     let thread = std::thread::Builder::new().name(format!("nearstone-read-{number}"));
     let run = move || {
         for Call { work, under_way } in called {
-            work();
-            under_way.end();
+            // One that comes late finds the query done, and does not look at what it had lent.
+            if under_way.begin() {
+                work();
+                under_way.end();
+            }
         }
     };
     thread.spawn(run).is_ok()
@@ -143,15 +162,13 @@ fn start(number: usize, called: Receiver<Call>) -> bool {
 #[expect(unsafe_code, reason = "threads that outlive a query work on what it has borrowed")]
 fn call(calls: &Sender<Call>, threads: usize, shared: &(dyn Fn() + Sync), own: impl FnOnce()) {
     let under_way = Arc::new(UnderWay::default());
-    // SAFETY: the reference is used by the threads that are counted before they are called, and each uncounts itself
-    // after its last use. This function does not return, nor unwind, before none is counted: `waiter` sees to that.
+    // SAFETY: a thread uses the reference between `begin` and `end` only. This function does not return, nor unwind, before
+    // `waiter` is dropped: after that no thread begins, and all that have begun have ended.
     let work = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(shared) };
     let waiter = Waiter(Arc::clone(&under_way));
     for _ in 0..threads {
-        under_way.add(1);
-        if calls.send(Call { work, under_way: Arc::clone(&under_way) }).is_err() {
-            under_way.end();
-        }
+        // Where all threads have ended this one does everything.
+        let _ = calls.send(Call { work, under_way: Arc::clone(&under_way) });
     }
     own();
     drop(waiter);

@@ -326,7 +326,7 @@ impl<S: Sketch> Store<S> {
     ///         println!("{query} is {} bits from {}", found.distance, found.id_lossy());
     ///     }
     /// }
-    /// # Ok::<(), nearstone::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
