@@ -52,8 +52,9 @@ struct Files {
 }
 
 impl Files {
-    fn of(database: &Database, family: &Handle) -> Self {
-        let mut ends = if family.family().is_sealed() { ends(database, family) } else { Vec::new() };
+    fn of(database: &Database, family: &Handle, has_few_files: bool) -> Self {
+        // An idle cursor keeps its file open.
+        let mut ends = if family.family().is_sealed() && !has_few_files { ends(database, family) } else { Vec::new() };
         ends.pop();
         let each = if ends.is_empty() { IDLE_CURSORS } else { IDLE_CURSORS_OF_FILE };
         Self { idle: (0..=ends.len()).map(|_| [ArrayQueue::new(each), ArrayQueue::new(each)]).collect(), ends }
@@ -105,8 +106,9 @@ pub(super) fn pooled<'a>(
     family: &'a Handle,
     read_only: bool,
     tier: Tier,
+    has_few_files: bool,
 ) -> Result<Cursor<'a>, rocksdb::Error> {
-    let files = family.cursors().files.get_or_init(|| Files::of(database, family));
+    let files = family.cursors().files.get_or_init(|| Files::of(database, family, has_few_files));
     let mut cursor = Cursor { iterator: None, place: 0, tier, database, family, files: Some(files) };
     if !family.family().is_sealed() {
         // What is open read-only does not change, and RocksDB refuses to refresh it.

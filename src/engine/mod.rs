@@ -168,7 +168,8 @@ impl Engine {
 
     /// The same, whose visits end with [`Visited::GaveUp`] at what is not of a tier.
     pub(crate) fn cursor_over<'a>(&'a self, family: &'a Handle, tier: Tier) -> Result<Cursor<'a>> {
-        cursor::pooled(&self.database, family, self.read_only, tier).map_err(|e| self.error(&e))
+        let has_few_files = self.resources.max_open_files.is_some();
+        cursor::pooled(&self.database, family, self.read_only, tier, has_few_files).map_err(|e| self.error(&e))
     }
 
     /// Takes a cursor for a walk over most of a sealed family.
@@ -325,7 +326,6 @@ impl Engine {
         self.cache.clone().set_capacity(left.clamp(open::CACHE_BYTES.start, open::CACHE_BYTES.end));
     }
 
-    /// The bytes in use of the block cache.
     /// What was read so far, if it is counted.
     pub(crate) fn reads(&self) -> Option<Reads> {
         let counted = self.counted.as_ref()?;
@@ -336,6 +336,7 @@ impl Engine {
         })
     }
 
+    /// The bytes in use of the block cache.
     pub(crate) fn cache_usage_bytes(&self) -> u64 {
         self.cache.get_usage() as u64
     }

@@ -1,6 +1,7 @@
 //! Many queries, answered together.
 //!
-//! 1. Queries are taken in chunks, which bound the memory, and answered in their order.
+//! 1. Queries are taken in chunks and answered in their order. A chunk is cut short where much is near, which bounds the
+//!    memory.
 //! 2. All changes during a chunk are recorded. An answer that none of them is near is one of the moment at which the
 //!    chunk began; the others are asked for again, one by one.
 
@@ -9,7 +10,7 @@ use std::collections::VecDeque;
 use super::query::query;
 use super::results::{Match, Matches};
 use super::shared::Shared;
-use super::sketch::{Index, Sketch};
+use super::sketch::{Ask, Index, Sketch};
 use super::threads::in_threads;
 use super::work::{Limits, Work};
 use crate::Result;
@@ -27,19 +28,32 @@ pub(super) struct Batch<'a, S: Sketch, I> {
     pub(super) max_distance: u32,
     pub(super) limits: Limits,
     pub(super) threads: usize,
+    /// Queries that are not answered yet.
+    chunk: Vec<S>,
     answers: VecDeque<Matches>,
     failed: bool,
 }
 
 impl<'a, S: Sketch, I: Iterator<Item = S>> Batch<'a, S, I> {
     pub(super) fn new(store: &'a Shared<S>, queries: I, max_distance: u32, limits: Limits, threads: usize) -> Self {
-        Self { store, queries, max_distance, limits, threads, answers: VecDeque::new(), failed: false }
+        Self {
+            store,
+            queries,
+            max_distance,
+            limits,
+            threads,
+            chunk: Vec::new(),
+            answers: VecDeque::new(),
+            failed: false,
+        }
     }
 
     fn answer(&mut self) -> Result<Option<Matches>> {
         if self.answers.is_empty() {
-            let chunk: Vec<S> = self.queries.by_ref().take(CHUNK).collect();
-            self.answers = answer(self.store, &chunk, self.max_distance, self.limits, self.threads)?.into();
+            let more = CHUNK - self.chunk.len();
+            self.chunk.extend(self.queries.by_ref().take(more));
+            self.answers = answer(self.store, &self.chunk, self.max_distance, self.limits, self.threads)?.into();
+            self.chunk.drain(..self.answers.len());
         }
         Ok(self.answers.pop_front())
     }
@@ -58,6 +72,7 @@ impl<S: Sketch, I: Iterator<Item = S>> Iterator for Batch<'_, S, I> {
     }
 }
 
+/// Answers queries, or the first of them.
 fn answer<S: Sketch>(
     store: &Shared<S>,
     sketches: &[S],
@@ -67,7 +82,7 @@ fn answer<S: Sketch>(
 ) -> Result<Vec<Matches>> {
     // What may be cut short is cut where single queries would be.
     if limits != Limits::new() {
-        let alone = |place: usize| query(store, &super::sketch::Ask::new(&sketches[place], max_distance), limits);
+        let alone = |place: usize| query(store, &Ask::new(&sketches[place], max_distance), limits);
         return in_threads(threads, sketches.len(), alone);
     }
     let record = store.claims.record();
@@ -98,13 +113,15 @@ fn answer<S: Sketch>(
         answers.push(Matches { found, stats, is_truncated: false });
     }
     let changed = record.changed();
-    drop(record);
-    if !changed.is_empty() {
-        for (sketch, answer) in sketches.iter().zip(&mut answers) {
-            if changed.iter().any(|changed| changed.distance_to(sketch) <= max_distance) {
-                *answer = query(store, &super::sketch::Ask::new(sketch, max_distance), limits)?;
-            }
-        }
+    let is_outrun = store.is_outrun(now);
+    let is_near = |sketch: &S, changed: &[S]| changed.iter().any(|changed| changed.distance_to(sketch) <= max_distance);
+    let is_stale = |sketch: &S| is_outrun || changed.as_ref().is_none_or(|changed: &Vec<S>| is_near(sketch, changed));
+    let stale: Vec<usize> = (0..answers.len()).filter(|&place| is_stale(&sketches[place])).collect();
+    let again = in_threads(threads, stale.len(), |place| {
+        query(store, &Ask::new(&sketches[stale[place]], max_distance), limits)
+    })?;
+    for (place, answer) in stale.into_iter().zip(again) {
+        answers[place] = answer;
     }
     Ok(answers)
 }

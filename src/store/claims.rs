@@ -122,16 +122,24 @@ struct Watched<S> {
     is_disturbed: bool,
 }
 
+/// A record has at most so many sketches: beyond that, to ask again costs less than to compare.
+const MOST_RECORDED: usize = 1 << 14;
+
 /// What has changed for many queries, which find out at the end whether it concerns them.
 #[derive(Debug)]
 struct Recorded<S> {
     number: u64,
     sketches: Vec<S>,
+    has_more: bool,
 }
 
 impl<S: Sketch> Recorded<S> {
     fn add(&mut self, claim: &Claim<S>) {
-        self.sketches.extend(claim.sketches.iter().map(|(sketch, _)| sketch.clone()));
+        if self.sketches.len() + claim.sketches.len() > MOST_RECORDED {
+            self.has_more = true;
+        } else {
+            self.sketches.extend(claim.sketches.iter().map(|(sketch, _)| sketch.clone()));
+        }
     }
 }
 
@@ -178,7 +186,7 @@ impl<S: Sketch> Claims<S> {
     pub(super) fn record(&self) -> Record<'_, S> {
         let mut list = self.list();
         let number = list.number();
-        let mut record = Recorded { number, sketches: Vec::new() };
+        let mut record = Recorded { number, sketches: Vec::new(), has_more: false };
         list.entries.iter().filter(|entry| entry.is_changing).for_each(|entry| record.add(&entry.claim));
         list.records.push(record);
         Record { claims: self, number }
@@ -271,10 +279,13 @@ pub(super) struct Record<'a, S: Sketch> {
 }
 
 impl<S: Sketch> Record<'_, S> {
-    /// The sketches that were written, removed or replaced until now.
-    pub(super) fn changed(&self) -> Vec<S> {
-        let list = self.claims.list();
-        list.records.iter().find(|record| record.number == self.number).map_or_else(Vec::new, |r| r.sketches.clone())
+    /// The sketches that were written, removed or replaced until now; `None` where they are too many. Nothing is recorded
+    /// after that.
+    pub(super) fn changed(self) -> Option<Vec<S>> {
+        let mut list = self.claims.list();
+        let place = list.records.iter().position(|record| record.number == self.number)?;
+        let record = list.records.swap_remove(place);
+        (!record.has_more).then_some(record.sketches)
     }
 }
 

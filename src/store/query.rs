@@ -28,10 +28,21 @@ pub(super) fn query<S: Sketch>(store: &Shared<S>, ask: &Ask<'_, S>, limits: Limi
     query_once(store, ask, limits)
 }
 
+/// Answers as of one moment of the clock: where compactions may have begun meanwhile to drop what expires later than that, it
+/// is asked again.
 fn query_once<S: Sketch>(store: &Shared<S>, ask: &Ask<'_, S>, limits: Limits) -> Result<Matches> {
+    loop {
+        let now = store.now();
+        let matches = query_at(store, ask, limits, now)?;
+        if !store.is_outrun(now) {
+            return Ok(matches);
+        }
+    }
+}
+
+fn query_at<S: Sketch>(store: &Shared<S>, ask: &Ask<'_, S>, limits: Limits, now: u64) -> Result<Matches> {
     // Taken after the watch was set or the claim was held.
     let view = store.view();
-    let now = store.now();
     let mut stats = QueryStats::default();
     let mut work = Work::new(limits);
     let near = view.index.near(&store.engine, ask, &mut work, &mut stats)?;

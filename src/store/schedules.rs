@@ -159,7 +159,7 @@ fn what_changed_during_a_look_is_noticed() {
         if near.is_undisturbed() {
             assert_eq!(seen[0], seen[1]);
         }
-        if record.changed().is_empty() {
+        if record.changed().is_some_and(|changed| changed.is_empty()) {
             assert_eq!(seen[0], seen[1]);
         }
         assert!(far.is_undisturbed());

@@ -101,6 +101,12 @@ impl<S: Sketch> Shared<S> {
         if is_due { self.engine.set_expiry_limit(now) } else { Ok(()) }
     }
 
+    /// Whether what has expired after a moment may have been dropped already, so that an answer as of it may lack some of
+    /// it and have the rest.
+    pub(super) fn is_outrun(&self, now: u64) -> bool {
+        self.settings.retention_millis.is_some() && self.engine.expiry_limit() > now
+    }
+
     pub(super) fn is_expired(&self, stored_at_millis: u64, now: u64) -> bool {
         self.settings.retention_millis.is_some_and(|retention| is_expired(stored_at_millis, retention, now))
     }

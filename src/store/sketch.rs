@@ -126,7 +126,8 @@ pub(crate) trait Index<S>: Sized + Send + Sync {
     /// first and equally near ones in their order; some of them where the work was cut short.
     fn near(&self, engine: &Engine, ask: &Ask<'_, S>, work: &mut Work, stats: &mut QueryStats)
     -> Result<Vec<(u32, S)>>;
-    /// The same for many sketches at once without limits, each with what it has cost.
+    /// The same for many sketches at once without limits, each with what it has cost; for the first of them where much is
+    /// near.
     fn near_all(&self, engine: &Engine, sketches: &[S], max_distance: u32, threads: usize) -> Result<Vec<NearOne<S>>>;
     /// The same for many sketches at once, which is cheaper; `work` has an entry for each.
     fn near_each(

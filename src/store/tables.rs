@@ -120,6 +120,9 @@ impl Tables {
             let mut values = Values::new(self.keys[0], vec![engine.scan(&rows.families[0])], None, engine.path());
             let mut sketches = Vec::new();
             while let Some(value) = values.next()? {
+                if rows.mirror.is_too_small_for(sketches.len() as u64) {
+                    return Ok(());
+                }
                 sketches.push(self.design.tables()[0].restore(value));
             }
             rows.mirror.add_all(&self.design, &sketches);
@@ -394,12 +397,16 @@ impl Index<Fingerprint> for Tables {
         let together = usize::try_from((MOST_PROBES / probes.total().max(1)).max(1)).unwrap_or(usize::MAX);
         let mut all = Vec::with_capacity(sketches.len());
         let mut left: Vec<&[Fingerprint]> = sketches.chunks(together).rev().collect();
-        while let Some(chunk) = left.pop() {
+        let mut found = 0;
+        while let Some(chunk) = left.pop().filter(|_| found < MOST_FOUND) {
             if let [sketch] = chunk {
-                all.push(alone(sketch)?);
+                let near = alone(sketch)?;
+                found += near.0.len();
+                all.push(near);
                 continue;
             }
             if let Some(near) = self.sweep(engine, chunk, probes, threads, MOST_FOUND)? {
+                found += near.iter().map(|(near, _)| near.len()).sum::<usize>();
                 all.extend(near);
             } else {
                 // What is found of half as many is half as much.

@@ -180,3 +180,33 @@ fn what_is_read_by_several_threads_is_the_same() {
         }
     }
 }
+
+/// What is near many queries at once is more than a chunk may hold, so it is cut short and gone on with.
+#[test]
+fn queries_with_many_matches_are_answered_in_pieces() {
+    let mut random = Random(9);
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let template = 0x0123_4567_89ab_cdef;
+    let near: Vec<u64> = (0..64).map(|bit| template ^ 1 << bit).collect();
+    let mut loader = store.bulk_loader(&little()).unwrap();
+    for a in 0..64 {
+        for b in 0..a {
+            loader.push([a, b], &Fingerprint::new(near[usize::from(a)] ^ 1 << b)).unwrap();
+        }
+    }
+    loader.commit(go_on).unwrap();
+    let others: Vec<u64> = (0..50).map(|_| random.next()).collect();
+    // 2,016 are near each of 1,500: three million.
+    let queries = (0..1_550).map(|n| if n % 31 == 7 { others[n / 31] } else { template }).map(Fingerprint::new);
+    let expected = store.query(&Fingerprint::new(template), 3).unwrap();
+    assert_eq!(expected.len(), 2_016);
+    let mut count = 0;
+    for (query, answer) in queries.clone().zip(store.query_batch(queries, 3).unwrap()) {
+        let answer = answer.unwrap();
+        let is_other = query != Fingerprint::new(template);
+        assert!(if is_other { answer.is_empty() } else { answer == expected });
+        count += 1;
+    }
+    assert_eq!(count, 1_550);
+}

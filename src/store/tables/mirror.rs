@@ -79,10 +79,19 @@ impl Mirror {
         }
     }
 
+    /// Whether so many sketches are too many for it; then it is given up.
+    pub(super) fn is_too_small_for(&self, sketches: u64) -> bool {
+        let is_too_small = sketches.saturating_mul(self.tables.len() as u64) > self.most_values as u64;
+        if is_too_small {
+            self.give_up();
+        }
+        is_too_small
+    }
+
     /// Adds many sketches, table by table and in order, which is ten times as fast as one by one.
     pub(super) fn add_all(&self, design: &TableDesign, sketches: &[Fingerprint]) {
-        if sketches.len().saturating_mul(self.tables.len()) > self.most_values {
-            return self.give_up();
+        if self.is_too_small_for(sketches.len() as u64) {
+            return;
         }
         let mut values = Vec::with_capacity(sketches.len());
         for (table, sets) in design.tables().iter().zip(&self.tables) {
@@ -151,7 +160,11 @@ impl Mirror {
 
     /// The bytes in use, about.
     pub(super) fn bytes(&self) -> u64 {
-        self.values.load(Ordering::SeqCst) as u64 * VALUE_BYTES
+        if self.state.load(Ordering::SeqCst) == GIVEN_UP {
+            0
+        } else {
+            self.values.load(Ordering::SeqCst) as u64 * VALUE_BYTES
+        }
     }
 }
 

@@ -225,15 +225,18 @@ impl<'a> Reader<'a> {
         let bounds = bounds(&tables.design.tables()[*table], prefix);
         for (rows, cursor) in rows.iter_mut() {
             let begun = own.len();
-            let is_all = rows.mirror.read(*table, bounds, |value| {
-                own.push(value);
-                work.allows((own.len() - begun) as u64)
-            });
-            if is_all {
-                continue;
+            // What is bounded counts what is stored, and nothing that was.
+            if !work.is_limited() {
+                let is_all = rows.mirror.read(*table, bounds, |value| {
+                    own.push(value);
+                    true
+                });
+                if is_all {
+                    continue;
+                }
+                own.truncate(begun);
+                tables.fill_if_worth_it(engine, rows)?;
             }
-            own.truncate(begun);
-            tables.fill_if_worth_it(engine, rows)?;
             let cursor = match cursor {
                 Some(cursor) => cursor,
                 none => none.insert(engine.cursor_over(&rows.families[*table], *tier)?),

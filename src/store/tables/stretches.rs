@@ -50,7 +50,7 @@ impl Stretches {
         Self {
             values: Cache::with_weighter(entries, bytes, Bytes),
             bits,
-            most_values: usize::try_from(bytes / MOST_SHARE / 8).unwrap_or(usize::MAX),
+            most_values: usize::try_from((bytes / MOST_SHARE / 8).max(4 * FEWEST_VALUES)).unwrap_or(usize::MAX),
         }
     }
 

@@ -84,11 +84,15 @@ impl Tables {
             }
             let piece = pieces[piece];
             let all_probes = asked[piece.place].2.len();
-            let swept = self.sweep_piece(engine, sketches, probes.distance(), piece, all_probes)?;
-            if count.fetch_add(swept.0.len(), Ordering::Relaxed) + swept.0.len() > most {
-                is_too_much.store(true, Ordering::Relaxed);
-            }
-            Ok(swept)
+            let mut told = 0;
+            let mut may_go_on = |found: usize| {
+                if count.fetch_add(found - told, Ordering::Relaxed) + (found - told) > most {
+                    is_too_much.store(true, Ordering::Relaxed);
+                }
+                told = found;
+                !is_too_much.load(Ordering::Relaxed)
+            };
+            self.sweep_piece(engine, sketches, probes.distance(), piece, all_probes, &mut may_go_on)
         })?;
         if is_too_much.load(Ordering::Relaxed) {
             return Ok(None);
@@ -152,6 +156,7 @@ impl Tables {
         max_distance: u32,
         piece: Piece<'_>,
         all_probes: usize,
+        may_go_on: &mut impl FnMut(usize) -> bool,
     ) -> Result<Swept> {
         let table = &self.design.tables()[piece.table];
         let mut reader = Reader::new(self, engine, piece.table, Tier::All);
@@ -169,6 +174,9 @@ impl Tables {
             swept.1.extend(group.iter().map(|_| own.len() as u64));
             let mut compare = |values: &[u64], found: &mut Vec<Found>| {
                 for &(_, query) in group {
+                    if !may_go_on(found.len()) {
+                        return;
+                    }
                     let permuted = table.permute(sketches[query as usize]);
                     near_here.clear();
                     near(Isa::detected(), values, permuted, max_distance, &mut near_here);
