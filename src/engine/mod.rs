@@ -310,11 +310,6 @@ impl Engine {
         handles.iter().map(|handle| self.property(handle, properties::CUR_SIZE_ALL_MEM_TABLES)).sum()
     }
 
-    /// The bytes for what was written and is not in a file yet.
-    pub(crate) fn write_buffer_capacity_bytes(&self) -> u64 {
-        self.resources.write_buffer_bytes as u64
-    }
-
     /// The bytes for caches of all kinds.
     pub(crate) fn cache_capacity_bytes(&self) -> u64 {
         self.resources.cache_bytes as u64

@@ -1,7 +1,6 @@
 //! The permuted tables of a store of fingerprints.
 
 mod cold;
-mod mirror;
 mod probe;
 mod ranges;
 mod scratch;
@@ -24,7 +23,6 @@ use crate::format::keys::TableKeys;
 use crate::format::record::Generations;
 use crate::{Fingerprint, Probes, Result, Table, TableDesign};
 use cold::Cold;
-use mirror::Mirror;
 use probe::{Near, Probed, Reader};
 pub(crate) use ranges::Ranges;
 use stretches::Stretches;
@@ -48,9 +46,6 @@ struct Rows {
     families: Vec<Handle>,
     /// Whether anything was ever written to the generation.
     is_used: Arc<AtomicBool>,
-    generation: u64,
-    /// What the families have, in memory.
-    mirror: Arc<Mirror>,
 }
 
 /// The tables of the sealed generation.
@@ -111,23 +106,6 @@ impl Tables {
         let rows = self.rows().map(|rows| engine.scan(&rows.families[table])).collect();
         let pages = self.sealed.as_ref().map(|sealed| engine.scan(&sealed.families[table]));
         Ranges::new(self.keys[table], rows, pages, engine.path())
-    }
-
-    /// Fills the mirror of a generation from its first table, once that pays.
-    fn fill_if_worth_it(&self, engine: &Engine, rows: &Rows) -> Result<()> {
-        let entries = || engine.approximate_keys(&rows.families[0]);
-        rows.mirror.fill_if_worth_it(entries, || {
-            let mut values = Values::new(self.keys[0], vec![engine.scan(&rows.families[0])], None, engine.path());
-            let mut sketches = Vec::new();
-            while let Some(value) = values.next()? {
-                if rows.mirror.is_too_small_for(sketches.len() as u64) {
-                    return Ok(());
-                }
-                sketches.push(self.design.tables()[0].restore(value));
-            }
-            rows.mirror.add_all(&self.design, &sketches);
-            Ok(())
-        })
     }
 
     /// The probes for a distance, unless reading a table from end to end is cheaper.
@@ -204,14 +182,10 @@ impl Index<Fingerprint> for Tables {
                 .iter()
                 .enumerate()
                 .map(|(index, keys)| engine.family(Family::Table { index, head_bytes: keys.head_bytes(), generation }));
-            let is_used = is_used.unwrap_or_default();
-            let known = before.into_iter().flat_map(|before| [Some(&before.live), before.frozen.as_ref()]).flatten();
-            let known = known.filter(|rows| rows.generation == generation).map(|rows| Arc::clone(&rows.mirror)).next();
-            // Nobody writes to a generation before the first view that has it.
-            let is_empty = !is_used.load(std::sync::atomic::Ordering::SeqCst);
-            let mirror =
-                known.unwrap_or_else(|| Arc::new(Mirror::new(design, is_empty, engine.write_buffer_capacity_bytes())));
-            Ok::<_, crate::Error>(Rows { families: families.collect::<Result<_>>()?, is_used, generation, mirror })
+            Ok::<_, crate::Error>(Rows {
+                families: families.collect::<Result<_>>()?,
+                is_used: is_used.unwrap_or_default(),
+            })
         };
         let sealed = generations.sealed.map(|sealed| {
             let families =
@@ -280,13 +254,10 @@ impl Index<Fingerprint> for Tables {
     }
 
     fn cached_bytes(&self) -> u64 {
-        let mirrors: u64 = self.rows().map(|rows| rows.mirror.bytes()).sum();
-        mirrors + self.sealed.as_ref().map_or(0, |sealed| sealed.stretches.bytes())
+        self.sealed.as_ref().map_or(0, |sealed| sealed.stretches.bytes())
     }
 
     fn put(&self, batch: &mut Batch<'_>, sketches: &[Fingerprint]) {
-        // Before the batch is written.
-        self.live.mirror.add(&self.design, sketches.iter().copied());
         if let [sketch] = sketches {
             for (i, table, keys) in self.tables() {
                 batch.put(&self.live.families[i], keys.encode(table.permute(*sketch)).as_ref(), &[]);

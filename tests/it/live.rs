@@ -1,4 +1,4 @@
-//! Live tables and what memory holds of them.
+//! Live tables that are opened, and written to while they are asked.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,10 +11,9 @@ fn insert(store: &SimhashStore, truth: &mut BruteForce, id: u64, value: u64) {
     truth.documents.insert(id.to_string().into(), Fingerprint::new(value));
 }
 
-/// Answers stay those of brute force while a table that was opened with entries is taken into memory, by the thread of
-/// one of the queries, and others write to it.
+/// Answers stay those of brute force while a table that was opened with entries is asked many times and others write to it.
 #[test]
-fn a_live_table_that_was_opened_is_taken_into_memory_without_a_miss() {
+fn a_live_table_that_was_opened_is_asked_without_a_miss_while_others_write() {
     let mut random = Random(31);
     let scratch = Scratch::new();
     let mut truth = BruteForce::default();
@@ -53,7 +52,7 @@ fn a_live_table_that_was_opened_is_taken_into_memory_without_a_miss() {
     assert!(store.verify(go_on).unwrap().is_sound());
 }
 
-/// With hardly any memory for it the tables are read as they are.
+/// With hardly any memory the tables are read as they are.
 #[test]
 fn live_tables_that_are_too_large_for_the_memory_are_read() {
     let mut random = Random(33);

@@ -92,7 +92,6 @@ pub(super) struct Reader<'a> {
     engine: &'a Engine,
     keys: TableKeys,
     rows: SmallVec<[(&'a Rows, Option<Cursor<'a>>); 2]>,
-    tables: &'a Tables,
     sealed: Option<&'a SealedTables>,
     table: usize,
     tier: Tier,
@@ -103,7 +102,7 @@ impl<'a> Reader<'a> {
     pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize, tier: Tier) -> Self {
         let rows = tables.rows().map(|rows| (rows, None)).collect();
         let (keys, sealed) = (tables.keys[table], tables.sealed.as_ref());
-        Self { engine, keys, rows, tables, sealed, table, tier, scratch: Scratch::take() }
+        Self { engine, keys, rows, sealed, table, tier, scratch: Scratch::take() }
     }
 
     /// Visits the candidates of one prefix until the work that is allowed is done. Where something is not of the tier of
@@ -218,25 +217,12 @@ impl<'a> Reader<'a> {
 
     /// Reads the values under a prefix that have keys of their own, one more than the work allows at most.
     pub(super) fn read_own(&mut self, prefix: u64, work: &Work) -> Result<Visited> {
-        let Self { engine, keys, rows, tables, table, tier, scratch, .. } = self;
+        let Self { engine, keys, rows, table, tier, scratch, .. } = self;
         let own = &mut scratch.own;
         own.clear();
         let head = keys.head(prefix);
-        let bounds = bounds(&tables.design.tables()[*table], prefix);
         for (rows, cursor) in rows.iter_mut() {
             let begun = own.len();
-            // What is bounded counts what is stored, and nothing that was.
-            if !work.is_limited() {
-                let is_all = rows.mirror.read(*table, bounds, |value| {
-                    own.push(value);
-                    true
-                });
-                if is_all {
-                    continue;
-                }
-                own.truncate(begun);
-                tables.fill_if_worth_it(engine, rows)?;
-            }
             let cursor = match cursor {
                 Some(cursor) => cursor,
                 none => none.insert(engine.cursor_over(&rows.families[*table], *tier)?),
