@@ -22,44 +22,35 @@ const CHUNK: usize = 1 << 16;
 const HOLDERS_TOGETHER: usize = 256;
 
 /// The answers to queries, in the order of the queries; from [`Store::query_batch`](crate::Store::query_batch).
-pub(super) struct Batch<'a, S: Sketch, I> {
-    pub(super) store: &'a Shared<S>,
-    pub(super) queries: I,
-    pub(super) max_distance: u32,
-    pub(super) limits: Limits,
-    pub(super) threads: usize,
+pub(super) struct Answers<'a, S: Sketch, I> {
+    store: &'a Shared<S>,
+    queries: I,
+    max_distance: u32,
+    limits: Limits,
+    threads: usize,
     /// Queries that are not answered yet.
     chunk: Vec<S>,
-    answers: VecDeque<Matches>,
+    ready: VecDeque<Matches>,
     failed: bool,
 }
 
-impl<'a, S: Sketch, I: Iterator<Item = S>> Batch<'a, S, I> {
+impl<'a, S: Sketch, I: Iterator<Item = S>> Answers<'a, S, I> {
     pub(super) fn new(store: &'a Shared<S>, queries: I, max_distance: u32, limits: Limits, threads: usize) -> Self {
-        Self {
-            store,
-            queries,
-            max_distance,
-            limits,
-            threads,
-            chunk: Vec::new(),
-            answers: VecDeque::new(),
-            failed: false,
-        }
+        Self { store, queries, max_distance, limits, threads, chunk: Vec::new(), ready: VecDeque::new(), failed: false }
     }
 
     fn answer(&mut self) -> Result<Option<Matches>> {
-        if self.answers.is_empty() {
+        if self.ready.is_empty() {
             let more = CHUNK - self.chunk.len();
             self.chunk.extend(self.queries.by_ref().take(more));
-            self.answers = answer(self.store, &self.chunk, self.max_distance, self.limits, self.threads)?.into();
-            self.chunk.drain(..self.answers.len());
+            self.ready = answer(self.store, &self.chunk, self.max_distance, self.limits, self.threads)?.into();
+            self.chunk.drain(..self.ready.len());
         }
-        Ok(self.answers.pop_front())
+        Ok(self.ready.pop_front())
     }
 }
 
-impl<S: Sketch, I: Iterator<Item = S>> Iterator for Batch<'_, S, I> {
+impl<S: Sketch, I: Iterator<Item = S>> Iterator for Answers<'_, S, I> {
     type Item = Result<Matches>;
 
     fn next(&mut self) -> Option<Self::Item> {

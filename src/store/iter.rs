@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::holders::{Holder, Holders};
 use super::open;
 use super::results::Document;
 use super::shared::Shared;
 use super::sketch::Sketch;
-use super::walk::{Holders, Walk};
+use super::walk::Walk;
 use crate::{Fingerprint, Result};
 
 /// The documents of a store in the order of their ids, as they were when the iterator was made; from
@@ -53,13 +54,14 @@ impl<S: Sketch> std::fmt::Debug for Documents<S> {
 /// The documents of a store in the order of their fingerprints and then their ids, as they were when the iterator
 /// was made; from [`Store::iter_by_fingerprint`](crate::Store::iter_by_fingerprint).
 pub struct ByFingerprint {
-    holders: Holders<Fingerprint>,
+    holders: Holders,
+    holder: Holder,
     failed: bool,
 }
 
 impl ByFingerprint {
-    pub(super) fn new(store: &Arc<Shared<Fingerprint>>) -> Self {
-        Self { holders: Holders::of(store), failed: false }
+    pub(super) fn new(store: &Shared<Fingerprint>) -> Self {
+        Self { holders: Holders::of(store), holder: Holder::default(), failed: false }
     }
 }
 
@@ -70,9 +72,11 @@ impl Iterator for ByFingerprint {
         if self.failed {
             return None;
         }
-        let next = self.holders.next().transpose();
-        self.failed = matches!(next, Some(Err(_)));
-        next.map(|holder| holder.map(|holder| (Fingerprint::new(holder.identity), holder.id)))
+        let holder = &mut self.holder;
+        let next = self.holders.next_that_counts(holder);
+        self.failed = next.is_err();
+        let next = next.map(|is_one| is_one.then(|| (Fingerprint::new(holder.identity), holder.id.clone())));
+        next.transpose()
     }
 }
 

@@ -7,6 +7,7 @@ mod changes;
 mod claims;
 mod doctor;
 mod expire;
+mod holders;
 mod iter;
 mod open;
 mod options;
@@ -337,7 +338,7 @@ impl<S: Sketch> Store<S> {
         max_distance: u32,
     ) -> Result<impl Iterator<Item = Result<Matches>>> {
         checked_distance(max_distance, TableDesign::MAX_DISTANCE, "a query")?;
-        Ok(batch::Batch::new(&self.shared, sketches.into_iter(), max_distance, self.limits, self.threads))
+        Ok(batch::Answers::new(&self.shared, sketches.into_iter(), max_distance, self.limits, self.threads))
     }
 
     /// Returns the document with an id, unless it has expired.

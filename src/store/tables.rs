@@ -320,7 +320,7 @@ impl Index<Fingerprint> for Tables {
             let prefix = keys.prefix(permuted);
             let mut counts =
                 TableStats { table: i, prefix, radius: Some(radius), probes: 0, candidates: 0, verified: 0 };
-            let mut reader = Reader::new(self, engine, i, tier);
+            let mut reader = Reader::new(self, engine, i, tier)?;
             let mut prefixes = Vec::new();
             visit_prefixes(prefix, table.prefix_bits(), radius, &mut |prefix| {
                 if near.work.is_cut() {
@@ -427,7 +427,7 @@ impl Index<Fingerprint> for Tables {
             }
             // The cursor moves forward only, and a block that two queries need is read once.
             asked.sort_unstable();
-            let mut reader = Reader::new(self, engine, index, Tier::All);
+            let mut reader = Reader::new(self, engine, index, Tier::All)?;
             for &(prefix, i) in &asked {
                 let near = &mut near[i];
                 if near.work.is_cut() || candidates[i] > most {

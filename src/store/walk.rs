@@ -1,18 +1,15 @@
 //! The documents of several generations, or of a load, as one list in the order of their ids.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::bulk::Runs;
-use super::claims::Claim;
-use super::shared::Shared;
 use super::sketch::Sketch;
-use super::view::{Layer, View};
+use super::view::View;
 use crate::Result;
 use crate::engine::{Engine, Scan, is_expired, malformed};
 use crate::format::Decoded;
 use crate::format::keys::{self, DocumentValue, is_tombstone};
-use crate::format::pages::{DocumentPage, HolderPage};
+use crate::format::pages::DocumentPage;
 
 /// A document, or where one was removed, as it is on disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -199,116 +196,5 @@ impl Walk {
                 Some((source, true)) => return Ok(Some(&self.sources[source].entry)),
             }
         }
-    }
-}
-
-/// The holders of a view that count, in the order of their sketches and ids.
-pub(super) struct Holders<S: Sketch> {
-    /// Keeps what is read.
-    _store: Arc<Shared<S>>,
-    /// The documents of the generations with keys, the newest first, as they were when the holders were.
-    newer: Vec<(Layer, Scan)>,
-    lifetime: Lifetime,
-    path: PathBuf,
-    sources: Vec<(Layer, HolderSource)>,
-}
-
-/// The holders of one generation.
-pub(super) struct HolderSource {
-    scan: Scan,
-    is_paged: bool,
-    path: PathBuf,
-    /// Those that were read and not taken, the next one last.
-    ahead: Vec<Holder>,
-}
-
-/// A document that has a sketch.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Holder {
-    pub(super) identity: u64,
-    pub(super) id: Vec<u8>,
-    /// When it was stored, where documents expire.
-    pub(super) time: Option<u64>,
-}
-
-impl HolderSource {
-    pub(super) fn rows(scan: Scan, path: &Path) -> Self {
-        Self { scan, is_paged: false, path: path.to_owned(), ahead: Vec::new() }
-    }
-
-    pub(super) fn pages(scan: Scan, path: &Path) -> Self {
-        Self { scan, is_paged: true, path: path.to_owned(), ahead: Vec::new() }
-    }
-
-    fn peek(&mut self) -> Result<Option<&Holder>> {
-        let corrupt = |e| malformed(&self.path, e);
-        if self.ahead.is_empty()
-            && let Some((key, value)) = self.scan.next()?
-        {
-            if self.is_paged {
-                let page = HolderPage::parse(value).map_err(corrupt)?;
-                page.visit_all(|identity, id, time| self.ahead.push(Holder { identity, id: id.to_owned(), time }));
-                self.ahead.reverse();
-            } else {
-                let id = keys::decode_holder(key, 8).map_err(corrupt)?.to_owned();
-                let identity = u64::from_be_bytes(key[..8].try_into().expect("eight bytes"));
-                let time = (!value.is_empty()).then(|| keys::decode_holder_time(value)).transpose().map_err(corrupt)?;
-                self.ahead.push(Holder { identity, id, time });
-            }
-        }
-        Ok(self.ahead.last())
-    }
-
-    pub(super) fn next(&mut self) -> Result<Option<Holder>> {
-        self.peek()?;
-        Ok(self.ahead.pop())
-    }
-}
-
-impl<S: Sketch> Holders<S> {
-    pub(super) fn of(store: &Arc<Shared<S>>) -> Self {
-        // All of one moment.
-        let _held = store.claims.hold(Claim::standstill());
-        let (view, lifetime, engine) = (store.view(), store.lifetime(), &store.engine);
-        let path = engine.path();
-        let newer = view.rows().map(|(layer, rows)| (layer, engine.scan(&rows.documents))).collect();
-        let rows = view.rows().map(|(layer, rows)| (layer, HolderSource::rows(engine.scan(&rows.holders), path)));
-        let pages = view.sealed.iter();
-        let pages = pages.map(|sealed| (Layer::Sealed, HolderSource::pages(engine.scan(&sealed.holders), path)));
-        let sources = rows.chain(pages).collect();
-        Self { _store: Arc::clone(store), newer, lifetime, path: path.to_owned(), sources }
-    }
-
-    pub(super) fn next(&mut self) -> Result<Option<Holder>> {
-        loop {
-            let mut least: Option<(usize, &Holder)> = None;
-            for (i, (_, source)) in self.sources.iter_mut().enumerate() {
-                if let Some(holder) = source.peek()?
-                    && least.is_none_or(|(_, other)| holder < other)
-                {
-                    least = Some((i, holder));
-                }
-            }
-            let Some((i, _)) = least else { return Ok(None) };
-            let (layer, source) = &mut self.sources[i];
-            let holder = source.next()?.expect("it was just looked at");
-            let is_over = holder.time.is_some_and(|time| self.lifetime.is_over(time));
-            let layer = *layer;
-            if !is_over && !self.is_hidden(layer, &holder.id)? {
-                return Ok(Some(holder));
-            }
-        }
-    }
-
-    /// Whether a newer generation than a layer has a document that has not expired, or a tombstone, with an id.
-    fn is_hidden(&mut self, layer: Layer, id: &[u8]) -> Result<bool> {
-        for (_, documents) in self.newer.iter_mut().take_while(|(newer, _)| *newer != layer) {
-            let found = documents.seek(id)?.filter(|(found, _)| *found == id);
-            let hides = found.map(|(_, value)| self.lifetime.hides(value, S::BYTES)).transpose();
-            if hides.map_err(|e| malformed(&self.path, e))? == Some(true) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }

@@ -8,6 +8,7 @@ use super::Target;
 use super::build::Build;
 use super::folder::Folder;
 use super::meter::Meter;
+use crate::store::threads::available;
 
 /// What a load may use, and where its ids come from.
 ///
@@ -80,7 +81,7 @@ impl LoadOptions {
     }
 
     pub(super) fn build<'a>(&self, target: &'a Target, folder: &Folder, meter: &'a Meter) -> Build<'a> {
-        let threads = self.threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+        let threads = self.threads.map_or_else(available, NonZeroUsize::get);
         Build {
             design: target.design().clone(),
             has_times: target.has_times(),

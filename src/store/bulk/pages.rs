@@ -20,6 +20,7 @@ use crate::format::record::Generations;
 use crate::hash::checksum;
 use crate::page::Page;
 use crate::store::shared::Shared;
+use crate::store::threads::{available, in_threads};
 use crate::store::{Progress, Store};
 use crate::{Error, Fingerprint, Result, TableDesign};
 
@@ -165,20 +166,10 @@ fn verify(
 ) -> Result<Vec<Vec<PageFile>>> {
     let design = &store.record.design;
     let parts: Vec<Part> = Part::all(design.tables().len()).collect();
-    let mut verified = Vec::new();
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    for parts in parts.chunks(threads) {
-        let checked = std::thread::scope(|scope| {
-            let check = |part: Part| {
-                let form = to.map(|to| (to, Form::Engine(&store.engine)));
-                move || check(part, design, from, manifest, form, meter)
-            };
-            let threads: Vec<_> = parts.iter().map(|&part| scope.spawn(check(part))).collect();
-            let ended = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            ended.collect::<Vec<Result<_>>>().into_iter().collect::<Result<Vec<_>>>()
-        })?;
-        verified.extend(checked);
-    }
+    let verified = in_threads(available(), parts.len(), |part| {
+        let form = to.map(|to| (to, Form::Engine(&store.engine)));
+        check(parts[part], design, from, manifest, form, meter)
+    })?;
     let (documents, holders) = (verified[0].0, verified[1].0);
     let wrong = |part: Part, with: &str| {
         let path = from.join(part.name());

@@ -11,9 +11,9 @@ pub use selftest::SelfTest;
 use std::sync::Arc;
 
 use super::Shared;
+use super::holders::{Holder, Holders};
 use super::query::query;
 use super::sketch::{Ask, Index, Way};
-use super::walk::Holders;
 use super::work::Limits;
 use crate::format::keys::TableKeys;
 use crate::{Fingerprint, Result};
@@ -60,8 +60,8 @@ pub(super) fn diagnose(store: &Arc<Shared<Fingerprint>>, samples: usize) -> Resu
     // The documents' side is the truth, so it says what the tables must know.
     let (engine, view) = (&store.engine, store.view());
     let lifetime = store.lifetime();
-    let mut holders = Holders::of(store);
-    while let Some(holder) = holders.next()? {
+    let (mut holders, mut holder) = (Holders::of(store), Holder::default());
+    while holders.next_that_counts(&mut holder)? {
         let sketch = Fingerprint::new(holder.identity);
         if repeats.add(sketch) {
             sample.add(sketch);

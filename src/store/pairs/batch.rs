@@ -1,11 +1,11 @@
 //! Near fingerprints that were found, and the ids of their documents.
 
 use super::crowd::{self, Crowd, Part};
-use super::holders::Holders;
 use super::ids::Ids;
 use super::options::Pair;
 use super::work::Near;
 use crate::Result;
+use crate::store::holders::Holders;
 
 /// Some near fingerprints in the order in which they were found.
 #[derive(Default)]

@@ -3,9 +3,9 @@
 //! A fingerprint may have a million documents, so some of the ones are held, and some of the others, and all pairs of
 //! these are told before the next come.
 
-use super::holders::{Holder, Holders};
 use super::options::Pair;
 use crate::Result;
+use crate::store::holders::{Holder, Holders};
 
 /// So many ids of a fingerprint are held at once.
 pub(super) const HELD: usize = if cfg!(test) { 3 } else { 1 << 12 };

@@ -1,7 +1,7 @@
 //! The documents that share a fingerprint, in one pass over all holders.
 
-use super::holders::{Holder, Holders};
 use crate::Result;
+use crate::store::holders::{Holder, Holders};
 
 /// Where the pass is.
 #[derive(Default)]

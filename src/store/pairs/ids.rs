@@ -1,7 +1,7 @@
 //! The ids of many fingerprints at once.
 
-use super::holders::{Holder, Holders};
 use crate::Result;
+use crate::store::holders::{Holder, Holders};
 
 /// By so many first bits a fingerprint is found.
 const FRONT_BITS: u32 = 14;

@@ -16,7 +16,6 @@
 mod batch;
 mod crowd;
 mod groups;
-mod holders;
 mod ids;
 mod join;
 mod moment;

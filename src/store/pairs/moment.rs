@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::holders::Holders;
 use super::plan::Plan;
 use crate::format::record::StoreRecord;
 use crate::hash::checksum;
 use crate::store::claims::Claim;
+use crate::store::holders::Holders;
 use crate::store::shared::Shared;
 use crate::store::tables::Ranges;
 use crate::store::walk::Lifetime;

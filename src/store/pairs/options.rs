@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
 use super::work::STEP_BYTES;
+use crate::store::threads::available;
 
 /// What a search for pairs may use, and which pairs are told.
 ///
@@ -70,7 +71,7 @@ impl PairOptions {
 
     /// How many threads compare.
     pub(super) fn workers(&self) -> usize {
-        let asked = self.threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+        let asked = self.threads.map_or_else(available, NonZeroUsize::get);
         asked.min(self.memory_bytes / 2 / Self::THREAD_BYTES).max(1)
     }
 

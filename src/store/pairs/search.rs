@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use super::batch::{Batch, Resolved};
 use super::crowd::{Crowd, Part};
 use super::groups::{Groups, Step};
-use super::holders::Holders;
 use super::moment::Moment;
 use super::options::{Pair, PairOptions};
 use super::plan::Plan;
@@ -15,6 +14,7 @@ use super::point::Point;
 use super::source::Source;
 use super::work::Message;
 use crate::store::Progress;
+use crate::store::holders::Holders;
 use crate::store::shared::Shared;
 use crate::{Error, Fingerprint, Result};
 

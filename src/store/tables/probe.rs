@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::scratch::{Room, Scratch};
-use super::{Rows, SealedTables, Tables, Work};
+use super::{SealedTables, Tables, Work};
 use crate::engine::{Cursor, Engine, Tier, Visited, malformed};
 use crate::format::Malformed;
 use crate::format::keys::TableKeys;
@@ -91,7 +91,7 @@ pub(super) fn bounds(table: &Table, prefix: u64) -> [u64; 2] {
 pub(super) struct Reader<'a> {
     engine: &'a Engine,
     keys: TableKeys,
-    rows: SmallVec<[(&'a Rows, Option<Cursor<'a>>); 2]>,
+    rows: SmallVec<[Cursor<'a>; 2]>,
     sealed: Option<&'a SealedTables>,
     table: usize,
     tier: Tier,
@@ -99,10 +99,10 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize, tier: Tier) -> Self {
-        let rows = tables.rows().map(|rows| (rows, None)).collect();
+    pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize, tier: Tier) -> Result<Self> {
+        let rows = tables.rows().map(|rows| engine.cursor_over(&rows.families[table], tier)).collect::<Result<_>>()?;
         let (keys, sealed) = (tables.keys[table], tables.sealed.as_ref());
-        Self { engine, keys, rows, sealed, table, tier, scratch: Scratch::take() }
+        Ok(Self { engine, keys, rows, sealed, table, tier, scratch: Scratch::take() })
     }
 
     /// Visits the candidates of one prefix until the work that is allowed is done. Where something is not of the tier of
@@ -217,16 +217,12 @@ impl<'a> Reader<'a> {
 
     /// Reads the values under a prefix that have keys of their own, one more than the work allows at most.
     pub(super) fn read_own(&mut self, prefix: u64, work: &Work) -> Result<Visited> {
-        let Self { engine, keys, rows, table, tier, scratch, .. } = self;
+        let Self { engine, keys, rows, scratch, .. } = self;
         let own = &mut scratch.own;
         own.clear();
         let head = keys.head(prefix);
-        for (rows, cursor) in rows.iter_mut() {
+        for cursor in rows.iter_mut() {
             let begun = own.len();
-            let cursor = match cursor {
-                Some(cursor) => cursor,
-                none => none.insert(engine.cursor_over(&rows.families[*table], *tier)?),
-            };
             let visited = engine.visit(cursor, head.as_ref(), |key, _| {
                 own.push(keys.decode(key).map_err(|e| malformed(engine.path(), e))?);
                 Ok(work.allows((own.len() - begun) as u64))

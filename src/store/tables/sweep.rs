@@ -86,10 +86,10 @@ impl Tables {
             let all_probes = asked[piece.place].2.len();
             let mut told = 0;
             let mut may_go_on = |found: usize| {
-                if count.fetch_add(found - told, Ordering::Relaxed) + (found - told) > most {
+                let more = found - std::mem::replace(&mut told, found);
+                if more > 0 && count.fetch_add(more, Ordering::Relaxed) + more > most {
                     is_too_much.store(true, Ordering::Relaxed);
                 }
-                told = found;
                 !is_too_much.load(Ordering::Relaxed)
             };
             self.sweep_piece(engine, sketches, probes.distance(), piece, all_probes, &mut may_go_on)
@@ -159,14 +159,14 @@ impl Tables {
         may_go_on: &mut impl FnMut(usize) -> bool,
     ) -> Result<Swept> {
         let table = &self.design.tables()[piece.table];
-        let mut reader = Reader::new(self, engine, piece.table, Tier::All);
+        let mut reader = Reader::new(self, engine, piece.table, Tier::All)?;
         // Where most pages are needed, to read them in their order is faster than to look around in memory.
         let is_dense = |sketches: u64| all_probes as u64 * page::MAX_VALUES as u64 > sketches;
         let stretches =
             self.sealed.as_ref().filter(|sealed| !is_dense(sealed.sketches)).map(|sealed| &sealed.stretches);
         let mut pages = Pages::new(self, engine, piece, table, stretches.is_none())?;
         let (mut swept, mut near_here) = (Swept::default(), Vec::new());
-        for group in piece.probes.chunk_by(|a, b| a.0 == b.0) {
+        'groups: for group in piece.probes.chunk_by(|a, b| a.0 == b.0) {
             let [from, to] = bounds(table, group[0].0);
             reader.read_own(group[0].0, &Work::new(Limits::new()))?;
             let own = reader.own();
@@ -175,7 +175,7 @@ impl Tables {
             let mut compare = |values: &[u64], found: &mut Vec<Found>| {
                 for &(_, query) in group {
                     if !may_go_on(found.len()) {
-                        return;
+                        return false;
                     }
                     let permuted = table.permute(sketches[query as usize]);
                     near_here.clear();
@@ -185,8 +185,11 @@ impl Tables {
                         Found { query, distance, sketch: table.restore(*value) }
                     }));
                 }
+                true
             };
-            compare(own, &mut swept.0);
+            if !own.is_empty() && !compare(own, &mut swept.0) {
+                break;
+            }
             let stretch = stretches.and_then(|stretches| stretches.get(piece.table, from));
             let mut at = from;
             loop {
@@ -200,11 +203,14 @@ impl Tables {
                 for candidates in &mut swept.1[begun..] {
                     *candidates += (values.len() - met) as u64;
                 }
-                if met == 0 {
-                    compare(values, &mut swept.0);
+                let may_go_on = if met == 0 {
+                    compare(values, &mut swept.0)
                 } else {
                     let others = values.iter().copied().filter(|value| own.binary_search(value).is_err());
-                    compare(&others.collect::<Vec<_>>(), &mut swept.0);
+                    compare(&others.collect::<Vec<_>>(), &mut swept.0)
+                };
+                if !may_go_on {
+                    break 'groups;
                 }
                 if last >= to {
                     break;

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Result;
+use super::claims::Claim;
+use super::shared::Shared;
+use super::sketch::sealed::Sealed;
+use super::view::{Layer, View};
+use super::walk::Lifetime;
 use crate::engine::{Engine, Scan, malformed};
 use crate::format::keys;
 use crate::format::pages::HolderPage;
-use crate::store::view::{Layer, View};
-use crate::store::walk::Lifetime;
-use crate::{Fingerprint, store::sketch::sealed::Sealed};
+use crate::{Fingerprint, Result};
 
 /// So many rows are read at once where one after the other is wanted.
 const MOST_ROWS: usize = 512;
@@ -34,6 +36,12 @@ pub(super) struct Holder {
 }
 
 impl Holders {
+    /// Begins to read a store as it is now.
+    pub(super) fn of(store: &Shared<Fingerprint>) -> Self {
+        let _held = store.claims.hold(Claim::standstill());
+        Self::new(&store.engine, &store.view(), store.lifetime())
+    }
+
     /// Begins to read. The caller keeps writers away until all that belongs together was begun.
     pub(super) fn new(engine: &Engine, view: &View<Fingerprint>, lifetime: Lifetime) -> Self {
         let path = engine.path();
@@ -65,6 +73,16 @@ impl Holders {
         holder.source = source;
         self.sources[source].at += 1;
         Ok(true)
+    }
+
+    /// Reads the next holder that counts.
+    pub(super) fn next_that_counts(&mut self, holder: &mut Holder) -> Result<bool> {
+        while self.next(holder)? {
+            if self.counts(holder)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a holder counts: it has not expired, and no newer generation has a document with its id.
