@@ -17,17 +17,9 @@ pub(crate) enum Bench {
     Query(BenchQuery),
 }
 
-/// Load uniform fingerprints, query some of them, and compare with simpler ways in the same run.
-///
-/// Prints the time of each phase, bytes against the entropy of a sorted set, the peak of memory and of temporary
-/// files; then, with at most --yardstick of the same fingerprints, what it takes to write one key for each of them,
-/// and to sort them in memory; then the latency of queries a few bits from stored fingerprints, and how many of these
-/// missed one, which must be none.
+/// The store that is made.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  nearstone bench load --fingerprints 100M --design 4x1
-  nearstone bench load --fingerprints 1G --memory 4G --dir /data/tmp --json")]
-pub(crate) struct BenchLoad {
+pub(crate) struct Made {
     /// How many fingerprints; K, M and G are thousands, millions, billions
     #[arg(long, value_name = "N", default_value = "10M", value_parser = count)]
     pub(crate) fingerprints: u64,
@@ -40,6 +32,21 @@ pub(crate) struct BenchLoad {
     /// Where the store goes, in a folder that is removed at the end [default: the system's temporary one]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+}
+
+/// Load uniform fingerprints, query some of them, and compare with simpler ways in the same run.
+///
+/// Prints the time of each phase, bytes against the entropy of a sorted set, the peak of memory and of temporary
+/// files; then, with at most --yardstick of the same fingerprints, what it takes to write one key for each of them,
+/// and to sort them in memory; then the latency of queries a few bits from stored fingerprints, and how many of these
+/// missed one, which must be none.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  nearstone bench load --fingerprints 100M --design 4x1
+  nearstone bench load --fingerprints 1G --memory 4G --dir /data/tmp --json")]
+pub(crate) struct BenchLoad {
+    #[command(flatten)]
+    pub(crate) made: Made,
     /// With how many of the fingerprints other ways are measured
     #[arg(long, value_name = "N", default_value = "100M", value_parser = count)]
     pub(crate) yardstick: u64,
@@ -69,16 +76,9 @@ pub(crate) struct BenchLoad {
   nearstone bench query --store seen --direct --cache 512M --no-reference")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct BenchQuery {
-    /// How many fingerprints; K, M and G are thousands, millions, billions
-    #[arg(long, value_name = "N", default_value = "10M", value_parser = count)]
-    pub(crate) fingerprints: u64,
-    /// The name of a design, as of `create`
-    #[arg(long, value_name = "NAME", default_value = "4x1")]
-    pub(crate) design: String,
-    /// The distance in bits that the design is meant for
-    #[arg(long, value_name = "BITS", default_value_t = 3, value_parser = distance())]
-    pub(crate) max_distance: u32,
-    /// The distance that queries ask for [default: that of the design]
+    #[command(flatten)]
+    pub(crate) made: Made,
+    /// The distance that queries ask for instead
     #[arg(long, value_name = "BITS", value_parser = distance())]
     pub(crate) ask: Option<u32>,
     /// The share of the fingerprints that are stored one by one and not sealed, 0 to 1
@@ -90,9 +90,6 @@ pub(crate) struct BenchQuery {
     /// Ask this store instead of a new one
     #[arg(long, value_name = "STORE", conflicts_with_all = ["fingerprints", "design", "max_distance", "live", "crowded"])]
     pub(crate) store: Option<PathBuf>,
-    /// Where the store goes, in a folder that is removed at the end [default: the system's temporary one]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
     /// The memory for loading it
     #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = size)]
     pub(crate) memory: usize,
@@ -127,6 +124,6 @@ pub(crate) struct BenchQuery {
 
 impl BenchQuery {
     pub(crate) fn ask(&self) -> u32 {
-        self.ask.unwrap_or(self.max_distance)
+        self.ask.unwrap_or(self.made.max_distance)
     }
 }

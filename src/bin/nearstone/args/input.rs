@@ -9,6 +9,20 @@ use nearstone::{Analyser, Options};
 
 use crate::failure::Usage;
 
+/// How files are read, whatever is in them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Reading {
+    /// Below folders, read only files whose names match; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include: Vec<String>,
+    /// Report bad records and pass them over, instead of stopping at the first
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+    /// The longest record in bytes, uncompressed
+    #[arg(long, value_name = "BYTES", default_value_t = Inputs::DEFAULT_MAX_RECORD_BYTES)]
+    pub(crate) max_record_bytes: usize,
+}
+
 /// What to read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Input {
@@ -27,15 +41,8 @@ pub(crate) struct Input {
     /// The field with the text, in JSON lines
     #[arg(long, value_name = "NAME", default_value = "text")]
     pub(crate) text_field: String,
-    /// Below folders, read only files whose names match; may be repeated
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) include: Vec<String>,
-    /// Report bad records and pass them over, instead of stopping at the first
-    #[arg(long)]
-    pub(crate) skip_bad: bool,
-    /// The longest record in bytes, uncompressed
-    #[arg(long, value_name = "BYTES", default_value_t = Inputs::DEFAULT_MAX_RECORD_BYTES)]
-    pub(crate) max_record_bytes: usize,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     /// Threads that compute fingerprints [default: the number of cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
@@ -67,8 +74,8 @@ impl Input {
             Some(InputFormat::Jsonl) => Format::JsonLines,
             Some(InputFormat::Text) => Format::Text,
         };
-        let inputs = Inputs::new(&self.inputs).format(format).max_record_bytes(self.max_record_bytes);
-        inputs.include(&self.include).map_err(|e| Usage(e.to_string()))
+        let inputs = Inputs::new(&self.inputs).format(format).max_record_bytes(self.reading.max_record_bytes);
+        inputs.include(&self.reading.include).map_err(|e| Usage(e.to_string()))
     }
 
     pub(crate) fn fields(&self) -> Fields {

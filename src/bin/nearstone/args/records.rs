@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use nearstone::input::{FingerprintEncoding, FingerprintFormat, Inputs};
+use nearstone::input::{FingerprintEncoding, FingerprintFormat};
 
+use super::input::Reading;
 use crate::failure::Usage;
 
 /// What is in the inputs.
@@ -29,15 +30,8 @@ pub(crate) struct Records {
     /// How fingerprints are written in CSV, TSV and strings of JSON
     #[arg(long, value_name = "ENCODING", default_value = "hex")]
     pub(crate) encoding: Encoding,
-    /// Below folders, read only files whose names match; may be repeated
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) include: Vec<String>,
-    /// Report bad records and pass them over, instead of stopping at the first
-    #[arg(long)]
-    pub(crate) skip_bad: bool,
-    /// The longest record in bytes, uncompressed
-    #[arg(long, value_name = "BYTES", default_value_t = Inputs::DEFAULT_MAX_RECORD_BYTES)]
-    pub(crate) max_record_bytes: usize,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// What records have.

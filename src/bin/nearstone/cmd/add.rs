@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
     let ended = pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |event| {
         let Event::Document(item) = event else { return Ok(()) };
         match item {
-            Err(e) if args.input.skip_bad => {
+            Err(e) if args.input.reading.skip_bad => {
                 bad += 1;
                 progress.line(&format!("nearstone: {e}"));
             }

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
     let ended = pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |event| {
         let Event::Document(item) = event else { return run.idle() };
         match item.map_err(Failure::Record).and_then(|item| run.take(item)) {
-            Err(Failure::Record(bad)) if args.input.skip_bad => {
+            Err(Failure::Record(bad)) if args.input.reading.skip_bad => {
                 run.counts.bad += 1;
                 progress.line(&format!("nearstone: {bad}"));
             }

@@ -85,8 +85,8 @@ fn name(args: &Load) -> Result<Option<String>, Usage> {
     let records = &args.records;
     let mut name = format!("{:?} {} {:?} {}", records.format, records.fingerprints, args.rows, args.row_ids);
     let fields = [&records.id_field, &records.text_field, &records.fingerprint_field];
-    let (include, bytes) = (&records.include, records.max_record_bytes);
-    let _ = write!(name, " {fields:?} {:?} {include:?} {} {bytes}", records.encoding, records.skip_bad);
+    let (include, bytes) = (&records.reading.include, records.reading.max_record_bytes);
+    let _ = write!(name, " {fields:?} {:?} {include:?} {} {bytes}", records.encoding, records.reading.skip_bad);
     for input in &args.inputs {
         let path = std::path::absolute(input).unwrap_or_else(|_| input.clone());
         let mut files = DefaultHasher::new();
@@ -158,7 +158,8 @@ fn read(args: &Load, kind: Kind, store: &SimhashStore, loader: &mut BulkLoader) 
 }
 
 fn load_pages(args: &Load, folder: &Path) -> anyhow::Result<Outcome> {
-    if args.resume || args.rows.is_some() || args.row_ids || args.records.skip_bad || args.records.fingerprints {
+    if args.resume || args.rows.is_some() || args.row_ids || args.records.reading.skip_bad || args.records.fingerprints
+    {
         let why =
             "page files are taken as they are: leave out --resume, --rows, --row-ids, --skip-bad and --fingerprints";
         return Err(Usage(why.to_owned()).into());

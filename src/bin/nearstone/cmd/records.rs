@@ -49,8 +49,8 @@ impl Source<'_> {
             Some(_) => Format::JsonLines,
             None => Format::Auto,
         };
-        let inputs = Inputs::new(self.inputs).format(format).max_record_bytes(records.max_record_bytes);
-        let inputs = inputs.include(&records.include).map_err(|e| Usage(e.to_string()))?.exclude(self.store);
+        let inputs = Inputs::new(self.inputs).format(format).max_record_bytes(records.reading.max_record_bytes);
+        let inputs = inputs.include(&records.reading.include).map_err(|e| Usage(e.to_string()))?.exclude(self.store);
         let fields = Fields { id: Some(records.id_field.clone()), text: records.text_field.clone() };
         let no_analyser = || nearstone::Error::NoAnalyser { path: self.store.to_owned() };
         let simhash = Simhash::new(self.analyser.ok_or_else(no_analyser)?.clone());
@@ -59,7 +59,7 @@ impl Source<'_> {
         pipeline::run(inputs, &fields, &simhash, self.threads, |event| {
             let Event::Document(item) = event else { return Ok(()) };
             match item {
-                Err(e) if records.skip_bad => {
+                Err(e) if records.reading.skip_bad => {
                     bad += 1;
                     progress.line(&format!("nearstone: {e}"));
                 }
@@ -81,20 +81,20 @@ impl Source<'_> {
         let mut inputs = FingerprintInputs::new(self.inputs)
             .fingerprint_field(&records.fingerprint_field)
             .encoding(records.encoding.into())
-            .max_record_bytes(records.max_record_bytes);
+            .max_record_bytes(records.reading.max_record_bytes);
         if let Some(format) = records.format.and_then(|format| format.of_fingerprints(true)) {
             inputs = inputs.format(format);
         }
         if self.kind == Kind::Ids {
             inputs = inputs.id_field(&records.id_field);
         }
-        let inputs = inputs.include(&records.include).map_err(|e| Usage(e.to_string()))?.exclude(self.store);
+        let inputs = inputs.include(&records.reading.include).map_err(|e| Usage(e.to_string()))?.exclude(self.store);
         let progress = Progress::of_bytes(inputs.total_bytes(), inputs.bytes_read(), self.quiet);
         let (mut bad, mut count) = (0, 0);
         for batch in inputs {
             interrupt::check()?;
             match batch {
-                Err(e) if records.skip_bad => {
+                Err(e) if records.reading.skip_bad => {
                     bad += 1;
                     progress.line(&format!("nearstone: {e}"));
                 }

@@ -21,7 +21,7 @@ pub(super) struct Data {
 
 impl Data {
     pub(super) fn from(args: &BenchQuery) -> Self {
-        Self { count: args.fingerprints, crowded: args.crowded }
+        Self { count: args.made.fingerprints, crowded: args.crowded }
     }
 
     fn fingerprint(&self, n: u64) -> u64 {
@@ -34,7 +34,7 @@ impl Data {
 
     /// Loads the first, and stores the others one by one.
     pub(super) fn store(&self, path: &Path, args: &BenchQuery) -> anyhow::Result<()> {
-        let design = TableDesign::named(&args.design, args.max_distance)?;
+        let design = TableDesign::named(&args.made.design, args.made.max_distance)?;
         let store = SimhashStore::create(path, &design, &Options::new().sketches_only().auto_seal(None))?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of the count")]
         let sealed = self.count - (float(self.count) * args.live) as u64;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nearstone::{Fingerprint, LoadReport, Options, SimhashStore, TableDesign, yardstick};
 use serde_json::json;
 
-use super::{BATCH, disk_usage, float, folder, peak_rss, quantile, value};
+use super::{BATCH, Times, disk_usage, flipped, float, folder, peak_rss, value};
 use crate::args::BenchLoad;
 use crate::failure::Outcome;
 use crate::interrupt;
@@ -14,9 +14,9 @@ use crate::output::Output;
 use crate::progress::{Progress, Steps, bytes, thousands};
 
 pub(crate) fn run(args: &BenchLoad) -> anyhow::Result<Outcome> {
-    let folder = folder(args.dir.as_deref())?;
+    let folder = folder(args.made.dir.as_deref())?;
     let path = folder.path().join("store");
-    let design = TableDesign::named(&args.design, args.max_distance)?;
+    let design = TableDesign::named(&args.made.design, args.made.max_distance)?;
     let loaded = Loaded::measure(args, &path, &design)?;
     let queried = Queried::measure(args, &path)?;
     let yardsticks = Yardsticks::measure(args, folder.path(), &design)?;
@@ -50,11 +50,11 @@ impl Loaded {
         let mut loader = store.bulk_loader(&args.work.options().rows(0))?;
         let progress = Progress::of_bytes(None, std::sync::Arc::default(), args.work.quiet);
         let mut batch = Vec::new();
-        while loader.documents() < args.fingerprints {
+        while loader.documents() < args.made.fingerprints {
             interrupt::check()?;
             let next = loader.documents();
             batch.clear();
-            batch.extend((next..args.fingerprints.min(next + BATCH)).map(|n| Fingerprint::new(value(n))));
+            batch.extend((next..args.made.fingerprints.min(next + BATCH)).map(|n| Fingerprint::new(value(n))));
             loader.push_rows(&batch)?;
             progress.now(loader.documents());
         }
@@ -96,8 +96,7 @@ struct Queried {
 
 /// What queries took, one after the other.
 struct Pass {
-    /// Of each query, the quickest first.
-    micros: Vec<f64>,
+    times: Times,
     missed: u64,
     candidates: u64,
 }
@@ -116,23 +115,19 @@ impl Queried {
 impl Pass {
     /// Asks for stored fingerprints with up to the distance of bits flipped.
     fn measure(args: &BenchLoad, store: &SimhashStore) -> anyhow::Result<Self> {
-        let mut pass = Self { micros: Vec::new(), missed: 0, candidates: 0 };
-        let queries = if args.fingerprints == 0 { 0 } else { args.queries };
+        let (mut pass, mut micros) = (Self { times: Times::default(), missed: 0, candidates: 0 }, Vec::new());
+        let queries = if args.made.fingerprints == 0 { 0 } else { args.queries };
         for i in 0..queries {
             interrupt::check()?;
-            let row = value(i ^ 1 << 63) % args.fingerprints;
-            let mut flipped = value(row);
-            for flip in 0..i % u64::from(args.max_distance + 1) {
-                flipped ^= 1 << (value(i * 16 + flip) % 64);
-            }
+            let row = value(i ^ 1 << 63) % args.made.fingerprints;
+            let flipped = flipped(value(row), i % u64::from(args.made.max_distance + 1), i);
             let begun = Instant::now();
-            let matches = store.query(&Fingerprint::new(flipped), args.max_distance)?;
-            pass.micros.push(begun.elapsed().as_secs_f64() * 1e6);
+            let matches = store.query(&Fingerprint::new(flipped), args.made.max_distance)?;
+            micros.push(begun.elapsed().as_secs_f64() * 1e6);
             pass.candidates += matches.stats().candidates;
             pass.missed += u64::from(!matches.iter().any(|found| found.id == row.to_be_bytes()));
         }
-        pass.micros.sort_by(f64::total_cmp);
-        Ok(pass)
+        Ok(Self { times: Times::new(micros), ..pass })
     }
 }
 
@@ -146,7 +141,7 @@ struct Yardsticks {
 
 impl Yardsticks {
     fn measure(args: &BenchLoad, folder: &Path, design: &TableDesign) -> anyhow::Result<Self> {
-        let fingerprints = args.yardstick.min(args.fingerprints);
+        let fingerprints = args.yardstick.min(args.made.fingerprints);
         let mut values: Vec<u64> = (0..fingerprints).map(value).collect();
         let begun = Instant::now();
         values.sort_unstable();
@@ -180,7 +175,7 @@ fn nanos(seconds: f64, count: u64) -> f64 {
 
 fn as_text(args: &BenchLoad, design: &TableDesign, loaded: &Loaded, queried: &Queried, than: &Yardsticks) -> String {
     let tables = design.tables().len() as u64;
-    let count = args.fingerprints;
+    let count = args.made.fingerprints;
     let (each, ratio) = per_table(design, loaded);
     let phases = loaded.report.phases.iter().map(|(name, time)| format!("{name} {:.2} s", time.as_secs_f64()));
     let sort = nanos(than.sort_seconds, than.fingerprints);
@@ -227,14 +222,14 @@ fn as_text(args: &BenchLoad, design: &TableDesign, loaded: &Loaded, queried: &Qu
         ),
         format!(
             "queries           {} at distance {}: {} missed; p50 {:.1} us, p99 {:.1} us, again {:.1} and {:.1} us; {:.0} candidates",
-            thousands(queried.first.micros.len() as u64),
-            args.max_distance,
+            thousands(queried.first.times.len() as u64),
+            args.made.max_distance,
             queried.missed(),
-            quantile(&queried.first.micros, 0.5),
-            quantile(&queried.first.micros, 0.99),
-            quantile(&queried.again.micros, 0.5),
-            quantile(&queried.again.micros, 0.99),
-            float(queried.first.candidates) / float((queried.first.micros.len() as u64).max(1))
+            queried.first.times.quantile(0.5),
+            queried.first.times.quantile(0.99),
+            queried.again.times.quantile(0.5),
+            queried.again.times.quantile(0.99),
+            float(queried.first.candidates) / float((queried.first.times.len() as u64).max(1))
         ),
     ];
     lines.join("\n") + "\n"
@@ -251,7 +246,7 @@ fn as_json(
     let phases: serde_json::Map<String, serde_json::Value> =
         loaded.report.phases.iter().map(|(name, time)| ((*name).to_owned(), time.as_secs_f64().into())).collect();
     json!({
-        "fingerprints": args.fingerprints,
+        "fingerprints": args.made.fingerprints,
         "design": design.to_string(),
         "tables": design.tables().len(),
         "seconds": loaded.seconds,
@@ -266,13 +261,13 @@ fn as_json(
         "sort_in_memory_seconds": than.sort_seconds,
         "key_each_seconds": than.keys_seconds,
         "key_each_bytes": than.keys_bytes,
-        "queries": queried.first.micros.len(),
+        "queries": queried.first.times.len(),
         "missed": queried.missed(),
-        "query_p50_micros": quantile(&queried.first.micros, 0.5),
-        "query_p90_micros": quantile(&queried.first.micros, 0.9),
-        "query_p99_micros": quantile(&queried.first.micros, 0.99),
-        "query_again_p50_micros": quantile(&queried.again.micros, 0.5),
-        "query_again_p99_micros": quantile(&queried.again.micros, 0.99),
+        "query_p50_micros": queried.first.times.quantile(0.5),
+        "query_p90_micros": queried.first.times.quantile(0.9),
+        "query_p99_micros": queried.first.times.quantile(0.99),
+        "query_again_p50_micros": queried.again.times.quantile(0.5),
+        "query_again_p99_micros": queried.again.times.quantile(0.99),
         "candidates": queried.first.candidates,
     })
 }

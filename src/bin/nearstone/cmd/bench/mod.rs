@@ -63,12 +63,6 @@ fn status(name: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
 }
 
-fn quantile(sorted: &[f64], of: f64) -> f64 {
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place")]
-    let place = (sorted.len() as f64 * of) as usize;
-    sorted.get(place.min(sorted.len().saturating_sub(1))).copied().unwrap_or(0.0)
-}
-
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
 fn float(number: u64) -> f64 {
     number as f64
@@ -105,12 +99,18 @@ impl Times {
         Self(micros)
     }
 
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
     fn quantile(&self, of: f64) -> f64 {
-        quantile(&self.0, of)
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place")]
+        let place = (float(self.len() as u64) * of) as usize;
+        self.0.get(place.min(self.len().saturating_sub(1))).copied().unwrap_or(0.0)
     }
 
     fn mean(&self) -> f64 {
-        self.0.iter().sum::<f64>() / float((self.0.len() as u64).max(1))
+        self.0.iter().sum::<f64>() / float((self.len() as u64).max(1))
     }
 
     fn text(&self) -> String {

@@ -23,7 +23,7 @@ use super::data::Data;
 const PASSES: usize = 3;
 
 pub(crate) fn run(args: &BenchQuery) -> anyhow::Result<Outcome> {
-    let folder = folder(args.dir.as_deref())?;
+    let folder = folder(args.made.dir.as_deref())?;
     let made = folder.path().join("store");
     let path = args.store.as_deref().unwrap_or(&made);
     if args.store.is_none() {
