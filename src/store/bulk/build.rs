@@ -14,8 +14,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::distribute::{BUCKETS, Coding, Distributed, Distributor, bad, drain};
+use super::distribute::{BUCKETS, Coding, Distributed, Distributor};
 use super::documents::DocumentsStep;
+use super::drain::{bad, drain};
 use super::files::{ExchangeReader, ExchangeWriter, Form, PageFile, PageFileWriter, Part, failed, table_layout};
 use super::folder::Folder;
 use super::meter::Meter;

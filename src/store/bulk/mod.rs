@@ -4,6 +4,7 @@ mod build;
 mod commit;
 mod distribute;
 mod documents;
+mod drain;
 mod files;
 mod folder;
 mod loader;

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::distribute::{Distributed, Portions, drain};
+use super::distribute::Distributed;
+use super::drain::{Portions, drain};
 use super::files::{ExchangeWriter, PageFile, PageFileWriter};
 use super::meter::Meter;
 use crate::Result;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::super::walk::Entry;
-use super::distribute::bad;
+use super::drain::bad;
 use super::files::failed;
 use crate::Result;
 use crate::format::keys::DocumentValue;
