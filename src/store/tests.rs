@@ -3,6 +3,7 @@
 mod model;
 mod retention;
 
+use super::claims::{Claim, Claims};
 use super::query::query;
 use super::sketch::{Ask, Way};
 use super::work::Limits;
@@ -106,4 +107,22 @@ fn every_construction_by_probes_at_every_distance() {
     add(TableDesign::two_level(5, 4, 3).unwrap());
     let answered: usize = designs.iter().map(check).sum();
     assert!(designs.len() > 50 && answered > 500, "{} designs, {answered} distances", designs.len());
+}
+
+/// A record of more changes than it holds says so, instead of leaving some out.
+#[test]
+fn a_record_has_all_changes_or_says_that_it_has_not() {
+    let claims = Claims::<Fingerprint>::default();
+    for count in [0, 1, 1_000, 20_000] {
+        let record = claims.record();
+        for n in 0..count {
+            claims.hold(Claim::on([n]).and(&Fingerprint::new(n), 0)).change(|| ());
+        }
+        let expected: Vec<_> = (0..count).map(Fingerprint::new).collect();
+        assert_eq!(record.changed(), (count <= 1_000).then_some(expected), "{count}");
+    }
+    // One that begins while a change is under way has it.
+    let held = claims.hold(Claim::on([1]).and(&Fingerprint::new(7), 0));
+    let changed = held.change(|| claims.record().changed());
+    assert_eq!(changed, Some(vec![Fingerprint::new(7)]));
 }

@@ -274,3 +274,19 @@ fn storing_moves_the_expiry_limit_on() {
         assert_eq!(store.shared.engine.expiry_limit(), limit);
     }
 }
+
+/// An answer as of a moment before the limit may lack what compactions have dropped since, and is not given.
+#[test]
+fn an_answer_that_expiry_has_overtaken_is_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = create(&dir);
+    let before = store.shared.now();
+    assert!(!store.shared.is_outrun(before));
+    store.shared.clock.set(BEGIN + DAY);
+    store.shared.advance_expiry(0).unwrap();
+    assert!(store.shared.is_outrun(before));
+    assert!(!store.shared.is_outrun(store.shared.now()));
+    // Whose next moment is late enough is not asked again for ever.
+    assert!(store.query(&Fingerprint::new(1), 3).unwrap().is_empty());
+    assert_eq!(store.query_batch([Fingerprint::new(1)], 3).unwrap().count(), 1);
+}
