@@ -56,7 +56,7 @@ struct Database {
 pub(crate) struct Reads {
     pub(crate) cache_hits: u64,
     pub(crate) cache_misses: u64,
-    /// The bytes of the blocks that were read from files.
+    /// The bytes that were read from files.
     pub(crate) bytes: u64,
 }
 
@@ -327,7 +327,8 @@ impl Engine {
         Some(Reads {
             cache_hits: counted.get_ticker_count(Ticker::BlockCacheHit),
             cache_misses: counted.get_ticker_count(Ticker::BlockCacheMiss),
-            bytes: counted.get_ticker_count(Ticker::BlockCacheBytesWrite),
+            bytes: counted.get_ticker_count(Ticker::LastLevelReadBytes)
+                + counted.get_ticker_count(Ticker::NonLastLevelReadBytes),
         })
     }
 

@@ -180,7 +180,7 @@ impl Options {
     }
 
     /// Counts what is found in the block cache and what is read, for [`Stats::reads`](crate::Stats::reads); not by
-    /// default, since it makes queries a few percent slower.
+    /// default, since counting takes time.
     #[must_use]
     pub fn count_reads(mut self, are_counted: bool) -> Self {
         self.counts_reads = are_counted;

@@ -216,7 +216,7 @@ pub struct Reads {
     pub cache_hits: u64,
     /// Blocks that were not, and were read from files.
     pub cache_misses: u64,
-    /// The bytes of these.
+    /// The bytes that were read from files, as they are there.
     pub bytes: u64,
 }
 

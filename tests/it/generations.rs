@@ -443,3 +443,25 @@ fn all_pairs_of_the_package_summaries_are_found_after_a_load() {
     assert_eq!(expected.len(), 4_838);
     assert!(pairs == expected, "{} pairs", pairs.len());
 }
+
+#[test]
+fn what_is_read_is_counted_where_it_is_asked_for() {
+    let mut random = Random(41);
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let values: Vec<u64> = (0..20_000).map(|_| random.next()).collect();
+    load(&store, values.iter().enumerate().map(|(n, &value)| (n.to_string().into_bytes(), Fingerprint::new(value))));
+    assert_eq!(store.stats().unwrap().reads, None);
+    drop(store);
+    let store = SimhashStore::open(scratch.path(), &small().count_reads(true)).unwrap();
+    let reads = || store.stats().unwrap().reads.unwrap();
+    let before = reads();
+    assert_eq!(store.query(&Fingerprint::new(values[7]), 3).unwrap().len(), 1);
+    let first = reads() - before;
+    // Of each table a block, and one of holders, none of which is smaller than a page.
+    assert!(first.cache_misses >= 5 && first.bytes >= 15_000, "{first:?}");
+    let before = reads();
+    assert_eq!(store.query(&Fingerprint::new(values[7]), 3).unwrap().len(), 1);
+    let again = reads() - before;
+    assert_eq!((again.cache_misses, again.bytes), (0, 0), "{again:?}");
+}
