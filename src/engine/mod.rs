@@ -315,10 +315,10 @@ impl Engine {
         self.resources.cache_bytes as u64
     }
 
-    /// Leaves so many of them to a cache of another kind.
-    pub(crate) fn spare_cache(&self, bytes: u64) {
-        let left = self.resources.cache_bytes.saturating_sub(usize::try_from(bytes).unwrap_or(usize::MAX));
-        self.cache.clone().set_capacity(left.clamp(open::CACHE_BYTES.start, open::CACHE_BYTES.end));
+    /// Sets how many of them the blocks of files may take.
+    pub(crate) fn share_of_blocks(&self, bytes: u64) {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.cache.clone().set_capacity(bytes.clamp(open::CACHE_BYTES.start, open::CACHE_BYTES.end));
     }
 
     /// What was read so far, if it is counted.

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use super::Shared;
+use super::change::Change;
 use super::claims::Claim;
 use super::query::nearest;
 use super::results::{Admission, Match, NewDocument, QueryStats};
@@ -132,18 +133,18 @@ fn admit_together<S: Sketch>(
         return Ok(());
     }
     // Family by family, each in the order of its keys.
-    let mut batch = store.engine.batch();
+    let mut change = Change::new(&store.engine, &view);
     admitted.sort_unstable_by_key(|&i| (&sketches[i], documents[i].id));
     let new: Vec<S> = admitted.iter().map(|&i| sketches[i].clone()).collect();
-    view.index.put(&mut batch, &new);
+    change.add(&new);
     for &i in &admitted {
-        put_holder(store, &view, &mut batch, documents[i].id, &sketches[i], now);
+        put_holder(store, &view, &mut change.batch, documents[i].id, &sketches[i], now);
     }
     admitted.sort_unstable_by_key(|&i| documents[i].id);
     for &i in &admitted {
-        put_value(&view, &mut batch, documents[i].id, documents[i].content(), now);
+        put_value(&view, &mut change.batch, documents[i].id, documents[i].content(), now);
     }
-    view.commit(&held, batch)
+    change.commit(&held)
 }
 
 /// The nearest of the documents that were admitted together with this one, before it.

@@ -8,6 +8,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::change::Change;
 use super::claims::Claim;
 use super::progress::{Progress, Reporter};
 use super::sketch::sealed::Sealed;
@@ -108,10 +109,10 @@ pub(super) fn expire_document<S: Sketch>(store: &Shared<S>, id: &[u8], now: u64)
         return Ok(false);
     };
     // It hides nothing, so there is nothing to leave a tombstone for.
-    let mut batch = store.engine.batch();
-    batch.delete(&claimed.view.live.documents, id);
-    write::release(store, &claimed.view, &mut batch, id, &stored.sketch)?;
-    claimed.view.commit(&claimed.held, batch)?;
+    let mut change = Change::new(&store.engine, &claimed.view);
+    change.batch.delete(&claimed.view.live.documents, id);
+    write::release(store, &claimed.view, &mut change, id, &stored.sketch)?;
+    change.commit(&claimed.held)?;
     Ok(true)
 }
 
@@ -121,9 +122,9 @@ pub(super) fn expire_holder<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S)
     if claimed.found.live().is_some_and(|stored| stored.sketch == *sketch) {
         return Ok(());
     }
-    let mut batch = store.engine.batch();
-    write::release(store, &claimed.view, &mut batch, id, sketch)?;
-    claimed.view.commit(&claimed.held, batch)
+    let mut change = Change::new(&store.engine, &claimed.view);
+    write::release(store, &claimed.view, &mut change, id, sketch)?;
+    change.commit(&claimed.held)
 }
 
 /// Removes a sketch from the live tables unless something live holds it now.
@@ -133,7 +134,7 @@ pub(super) fn drop_unheld<S: Sketch>(store: &Shared<S>, sketch: &S) -> Result<()
     if store.is_held(&view, sketch)? {
         return Ok(());
     }
-    let mut batch = store.engine.batch();
-    view.index.delete(&mut batch, sketch);
-    view.commit(&held, batch)
+    let mut change = Change::new(&store.engine, &view);
+    change.remove(sketch);
+    change.commit(&held)
 }

@@ -3,6 +3,7 @@
 mod admit;
 mod batch;
 mod bulk;
+mod change;
 mod changes;
 mod claims;
 mod doctor;

@@ -122,6 +122,10 @@ pub(crate) trait Index<S>: Sized + Send + Sync {
     fn put(&self, batch: &mut Batch<'_>, sketches: &[S]);
     /// Removes a sketch from the live generation in the batch.
     fn delete(&self, batch: &mut Batch<'_>, sketch: &S);
+    /// Is told which sketches are put by a batch that is about to be written.
+    fn announce(&self, sketches: &[S]);
+    /// Is told that the batch was written, or has failed, and which sketches it has removed.
+    fn settle(&self, engine: &Engine, announced: &[S], removed: &[S]);
     /// Returns the stored sketches within a distance, each once, with their distances, the nearest
     /// first and equally near ones in their order; some of them where the work was cut short.
     fn near(&self, engine: &Engine, ask: &Ask<'_, S>, work: &mut Work, stats: &mut QueryStats)
@@ -161,6 +165,6 @@ impl<'a, S> Ask<'a, S> {
 pub(crate) enum Way {
     /// As is cheapest.
     Cheapest,
-    /// By probes wherever they are possible, to test or measure them.
+    /// By probes of the tables themselves wherever they are possible, to test them.
     Probes,
 }

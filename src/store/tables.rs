@@ -2,9 +2,12 @@
 
 mod ask;
 mod cold;
+mod leaves;
+mod live;
 mod probe;
 mod ranges;
 mod scratch;
+mod shares;
 mod stretches;
 mod sweep;
 mod values;
@@ -22,7 +25,9 @@ use crate::format::families::Family;
 use crate::format::keys::TableKeys;
 use crate::format::record::Generations;
 use crate::{Fingerprint, Probes, Result, Table, TableDesign};
+use live::LiveValues;
 pub(crate) use ranges::Ranges;
+use shares::Shares;
 use stretches::Stretches;
 pub(crate) use values::{PageValues, Values};
 
@@ -33,6 +38,7 @@ pub struct Tables {
     live: Rows,
     frozen: Option<Rows>,
     sealed: Option<SealedTables>,
+    shares: Arc<Shares>,
     /// The probes for each distance, found when it is first asked for; `None` where a scan is due.
     probes: Arc<ProbesByDistance>,
 }
@@ -44,6 +50,9 @@ struct Rows {
     families: Vec<Handle>,
     /// Whether anything was ever written to the generation.
     is_used: Arc<AtomicBool>,
+    generation: u64,
+    /// What the families have, in memory.
+    values: Arc<LiveValues>,
 }
 
 /// The tables of the sealed generation.
@@ -55,10 +64,9 @@ struct SealedTables {
     stretches: Arc<Stretches>,
 }
 
-/// Room for the stretches of sealed tables: as much as they can use of three quarters of what caches may take.
+/// Room for the stretches of sealed tables, until they are told what they may take.
 fn stretches_of(engine: &Engine, design: &TableDesign, sketches: u64) -> Arc<Stretches> {
     let bytes = Stretches::bytes_of_all(design, sketches).min(engine.cache_capacity_bytes() / 4 * 3);
-    engine.spare_cache(bytes);
     Arc::new(Stretches::new(design, sketches, bytes))
 }
 
@@ -118,10 +126,19 @@ impl Index<Fingerprint> for Tables {
                 .iter()
                 .enumerate()
                 .map(|(index, keys)| engine.family(Family::Table { index, head_bytes: keys.head_bytes(), generation }));
-            Ok::<_, crate::Error>(Rows {
-                families: families.collect::<Result<_>>()?,
-                is_used: is_used.unwrap_or_default(),
-            })
+            let families = families.collect::<Result<Vec<Handle>>>()?;
+            let is_used = is_used.unwrap_or_default();
+            let known = before.into_iter().flat_map(|before| [Some(&before.live), before.frozen.as_ref()]).flatten();
+            let known = known.filter(|rows| rows.generation == generation).map(|rows| Arc::clone(&rows.values)).next();
+            let values = if let Some(known) = known {
+                known
+            } else {
+                // Nobody writes to a generation before the first view that has it.
+                let is_empty = !is_used.load(std::sync::atomic::Ordering::SeqCst);
+                let sketches = if is_empty { 0 } else { engine.approximate_keys(&families[0])?.max(1) };
+                Arc::new(LiveValues::new(design, sketches, shares::most_live_bytes(engine)))
+            };
+            Ok::<_, crate::Error>(Rows { families, is_used, generation, values })
         };
         let sealed = generations.sealed.map(|sealed| {
             let families =
@@ -137,19 +154,19 @@ impl Index<Fingerprint> for Tables {
             })
         });
         let sealed = sealed.transpose()?;
-        if sealed.is_none() {
-            engine.spare_cache(0);
-        }
         let probes = before
             .map_or_else(|| Arc::new(std::array::from_fn(|_| OnceLock::new())), |before| Arc::clone(&before.probes));
-        Ok(Self {
+        let tables = Self {
             live: rows(generations.live, live_used)?,
             frozen: generations.frozen.map(|generation| rows(generation, frozen_used)).transpose()?,
             sealed,
             design: design.clone(),
+            shares: before.map_or_else(Arc::default, |before| Arc::clone(&before.shares)),
             keys,
             probes,
-        })
+        };
+        tables.share_anew(engine);
+        Ok(tables)
     }
 
     fn row_families(&self, layer: Layer) -> &[Handle] {
@@ -190,7 +207,7 @@ impl Index<Fingerprint> for Tables {
     }
 
     fn cached_bytes(&self) -> u64 {
-        self.sealed.as_ref().map_or(0, |sealed| sealed.stretches.bytes())
+        self.live_bytes() + self.sealed.as_ref().map_or(0, |sealed| sealed.stretches.bytes())
     }
 
     fn put(&self, batch: &mut Batch<'_>, sketches: &[Fingerprint]) {
@@ -216,6 +233,16 @@ impl Index<Fingerprint> for Tables {
         for (i, table, keys) in self.tables() {
             batch.delete(&self.live.families[i], keys.encode(table.permute(*sketch)).as_ref());
         }
+    }
+
+    fn announce(&self, sketches: &[Fingerprint]) {
+        self.live.values.announce(&self.design, sketches);
+    }
+
+    fn settle(&self, engine: &Engine, announced: &[Fingerprint], removed: &[Fingerprint]) {
+        self.live.values.remove(&self.design, removed);
+        self.live.values.settle(&self.design, announced);
+        self.share(engine);
     }
 
     fn near(

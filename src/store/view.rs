@@ -15,13 +15,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::claims::Held;
 use super::open;
 use super::shared::Stored;
 use super::sketch::{Index, Sketch};
 use super::walk::Lifetime;
 use crate::Result;
-use crate::engine::{Batch, Engine, Handle, malformed};
+use crate::engine::{Engine, Handle, malformed};
 use crate::format::families::Family;
 use crate::format::keys::is_tombstone;
 use crate::format::pages::{DocumentPage, HolderPage};
@@ -139,11 +138,9 @@ impl<S: Sketch> View<S> {
         Ok(Self { generations, live, frozen, sealed, index })
     }
 
-    /// Writes a batch to the live generation, under a claim that was held before the view was taken.
-    pub(super) fn commit(&self, held: &Held<'_, S>, batch: Batch<'_>) -> Result<()> {
-        // Before the write: who finds it unset has begun to look before.
+    /// Says that something is about to be written to the live generation: who finds it unused has begun to look before.
+    pub(super) fn will_be_used(&self) {
         self.live.is_used.store(true, Ordering::SeqCst);
-        held.change(|| batch.write())
     }
 
     /// The generations with a key for each document, the newest first.

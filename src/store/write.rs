@@ -8,8 +8,9 @@
 //!    first and who removes the last have claims on the same sketch.
 
 use super::Shared;
+use super::change::Change;
 use super::shared::Claimed;
-use super::sketch::{Index, Sketch};
+use super::sketch::Sketch;
 use super::view::View;
 use crate::Result;
 use crate::engine::Batch;
@@ -64,17 +65,17 @@ pub(super) fn replace<S: Sketch>(
     is_held: bool,
 ) -> Result<()> {
     let view = &claimed.view;
-    let mut batch = store.engine.batch();
+    let mut change = Change::new(&store.engine, view);
     if !is_held {
-        view.index.put(&mut batch, std::slice::from_ref(new.sketch));
+        change.add(std::slice::from_ref(new.sketch));
     }
-    put_holder(store, view, &mut batch, id, new.sketch, now);
-    put_value(view, &mut batch, id, new, now);
+    put_holder(store, view, &mut change.batch, id, new.sketch, now);
+    put_value(view, &mut change.batch, id, new, now);
     // What an older generation has under the id is hidden from now on.
     if let Some(old) = claimed.found.live().filter(|old| old.sketch != *new.sketch) {
-        release(store, view, &mut batch, id, &old.sketch)?;
+        release(store, view, &mut change, id, &old.sketch)?;
     }
-    view.commit(&claimed.held, batch)
+    change.commit(&claimed.held)
 }
 
 pub(super) fn put_value<S: Sketch>(view: &View<S>, batch: &mut Batch<'_>, id: &[u8], new: Content<'_, S>, now: u64) {
@@ -97,16 +98,16 @@ pub(super) fn put_holder<S: Sketch>(
 /// Removes the document that is stored under an id.
 pub(super) fn remove<S: Sketch>(store: &Shared<S>, claimed: &Claimed<'_, S>, id: &[u8]) -> Result<()> {
     let view = &claimed.view;
-    let mut batch = store.engine.batch();
+    let mut change = Change::new(&store.engine, view);
     if store.changes.are_under_way() || view.is_below(&store.engine, id)? {
-        batch.put(&view.live.documents, id, keys::TOMBSTONE);
+        change.batch.put(&view.live.documents, id, keys::TOMBSTONE);
     } else {
-        batch.delete(&view.live.documents, id);
+        change.batch.delete(&view.live.documents, id);
     }
     if let Some(old) = claimed.found.live() {
-        release(store, view, &mut batch, id, &old.sketch)?;
+        release(store, view, &mut change, id, &old.sketch)?;
     }
-    view.commit(&claimed.held, batch)
+    change.commit(&claimed.held)
 }
 
 /// Takes a document of the live generation out of the holders of its sketch, and the sketch out of the tables
@@ -114,13 +115,13 @@ pub(super) fn remove<S: Sketch>(store: &Shared<S>, claimed: &Claimed<'_, S>, id:
 pub(super) fn release<S: Sketch>(
     store: &Shared<S>,
     view: &View<S>,
-    batch: &mut Batch<'_>,
+    change: &mut Change<'_, S>,
     id: &[u8],
     sketch: &S,
 ) -> Result<()> {
-    batch.delete(&view.live.holders, &keys::encode_holder(sketch.identity().as_ref(), id));
+    change.batch.delete(&view.live.holders, &keys::encode_holder(sketch.identity().as_ref(), id));
     if !store.has_other_holder(view, sketch, id)? {
-        view.index.delete(batch, sketch);
+        change.remove(sketch);
     }
     Ok(())
 }

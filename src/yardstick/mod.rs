@@ -1,8 +1,10 @@
 //! What the program's benchmarks compare with in the same run. Not part of the interface: it may change at any time.
 
 mod arrays;
+mod sets;
 
 pub use arrays::{Arrays, scan};
+pub use sets::Sets;
 
 use std::path::Path;
 

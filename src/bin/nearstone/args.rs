@@ -15,7 +15,7 @@ use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use nearstone::{Fingerprint, TableDesign};
 
 use crate::failure::Usage;
-pub(crate) use bench::{Bench, BenchLoad, BenchQuery};
+pub(crate) use bench::{Bench, BenchAdmit, BenchLoad, BenchPairs, BenchQuery, Made};
 pub(crate) use bulk::{Compact, Export, ExportFormat, Load, Merge, Seal};
 pub(crate) use input::{Analysis, Input};
 pub(crate) use pairs::{PairFormat, Pairs};

@@ -42,6 +42,8 @@ fn main() -> ExitCode {
         Command::Merge(args) => cmd::merge::run(&args),
         Command::Bench(Bench::Load(args)) => cmd::bench::load::run(&args),
         Command::Bench(Bench::Query(args)) => cmd::bench::query::run(&args),
+        Command::Bench(Bench::Admit(args)) => cmd::bench::admit::run(&args),
+        Command::Bench(Bench::Pairs(args)) => cmd::bench::pairs::run(&args),
         Command::Completions { shell } => cmd::shell::completions(shell),
         Command::Man => cmd::shell::man(),
     };

@@ -93,7 +93,7 @@ impl Tables {
         };
         let mut left = probes.radii().iter().flatten().count();
         // What is cut short is cut at the same place however it is read.
-        let is_shared = engine.readers().are_several() && !near.work.is_limited();
+        let is_shared = engine.readers().are_several() && !near.work.is_limited() && way == Way::Cheapest;
         let tier = if is_shared { Tier::Cached } else { Tier::All };
         let mut colds = Vec::new();
         for ((i, table, keys), radius) in self.tables().zip(probes.radii()) {
@@ -111,7 +111,10 @@ impl Tables {
             let prefix = keys.prefix(permuted);
             let mut counts =
                 TableStats { table: i, prefix, radius: Some(radius), probes: 0, candidates: 0, verified: 0 };
-            let mut reader = Reader::new(self, engine, i, tier)?;
+            let mut reader = Reader::new(self, engine, i, tier);
+            if way == Way::Probes {
+                reader = reader.of_tables();
+            }
             let mut prefixes = Vec::new();
             visit_prefixes(prefix, table.prefix_bits(), radius, &mut |prefix| {
                 if near.work.is_cut() {
@@ -220,7 +223,7 @@ impl Tables {
             }
             // The cursor moves forward only, and a block that two queries need is read once.
             asked.sort_unstable();
-            let mut reader = Reader::new(self, engine, index, Tier::All)?;
+            let mut reader = Reader::new(self, engine, index, Tier::All);
             for &(prefix, i) in &asked {
                 let near = &mut near[i];
                 if near.work.is_cut() || candidates[i] > most {

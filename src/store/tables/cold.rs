@@ -70,7 +70,7 @@ impl Tables {
         near: &mut Near<'_>,
         counts: &mut TableStats,
     ) -> Result<()> {
-        let mut reader = Reader::new(self, engine, cold.table, Tier::All)?;
+        let mut reader = Reader::new(self, engine, cold.table, Tier::All);
         let table = &self.design.tables()[cold.table];
         for &prefix in prefixes {
             reader.probe(Probed { table, query: cold.permuted, prefix }, near, counts)?;

@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::scratch::{Room, Scratch};
-use super::{SealedTables, Tables, Work};
+use super::{Ranges, Rows, SealedTables, Tables, Work};
 use crate::engine::{Cursor, Engine, Tier, Visited, malformed};
 use crate::format::Malformed;
 use crate::format::keys::TableKeys;
@@ -37,7 +37,7 @@ impl Near<'_> {
         }
     }
 
-    /// Compares the query with sealed values. Those of `own` were compared before, and are one candidate with them.
+    /// Compares the query with values. Those of `own` were compared before, and are one candidate with them.
     fn compare(
         &mut self,
         probed: Probed<'_>,
@@ -91,18 +91,33 @@ pub(super) fn bounds(table: &Table, prefix: u64) -> [u64; 2] {
 pub(super) struct Reader<'a> {
     engine: &'a Engine,
     keys: TableKeys,
-    rows: SmallVec<[Cursor<'a>; 2]>,
+    rows: SmallVec<[OneOfRows<'a>; 2]>,
     sealed: Option<&'a SealedTables>,
     table: usize,
+    of: &'a Table,
     tier: Tier,
+    /// Whether live values are read from the tables although they are in memory.
+    is_test: bool,
     scratch: Scratch,
 }
 
+/// A generation with keys of its own, and a cursor over the table once it is needed.
+struct OneOfRows<'a> {
+    rows: &'a Rows,
+    cursor: Option<Cursor<'a>>,
+}
+
 impl<'a> Reader<'a> {
-    pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize, tier: Tier) -> Result<Self> {
-        let rows = tables.rows().map(|rows| engine.cursor_over(&rows.families[table], tier)).collect::<Result<_>>()?;
-        let (keys, sealed) = (tables.keys[table], tables.sealed.as_ref());
-        Ok(Self { engine, keys, rows, sealed, table, tier, scratch: Scratch::take() })
+    pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize, tier: Tier) -> Self {
+        let rows = tables.rows().map(|rows| OneOfRows { rows, cursor: None }).collect();
+        let (keys, sealed, of) = (tables.keys[table], tables.sealed.as_ref(), &tables.design.tables()[table]);
+        Self { engine, keys, rows, sealed, table, of, tier, is_test: false, scratch: Scratch::take() }
+    }
+
+    /// Reads the tables of live values themselves.
+    pub(super) fn of_tables(mut self) -> Self {
+        self.is_test = true;
+        self
     }
 
     /// Visits the candidates of one prefix until the work that is allowed is done. Where something is not of the tier of
@@ -127,11 +142,16 @@ impl<'a> Reader<'a> {
         if self.read_own(probed.prefix, near.work)? == Visited::GaveUp {
             return Ok(Visited::GaveUp);
         }
-        for &candidate in &self.scratch.own {
-            if !near.work.take() {
-                return Ok(Visited::Whole);
+        if near.work.is_limited() {
+            for &candidate in &self.scratch.own {
+                if !near.work.take() {
+                    return Ok(Visited::Whole);
+                }
+                near.verify(probed, candidate, counts);
             }
-            near.verify(probed, candidate, counts);
+        } else if !self.scratch.own.is_empty() {
+            let Room { own, found, .. } = &mut *self.scratch;
+            near.compare(probed, own, &[], found, counts);
         }
         let Some(sealed) = self.sealed else { return Ok(Visited::Whole) };
         let [from, to] = probed.bounds();
@@ -215,15 +235,31 @@ impl<'a> Reader<'a> {
         &self.scratch.own
     }
 
-    /// Reads the values under a prefix that have keys of their own, one more than the work allows at most.
+    /// Reads the values under a prefix that have keys of their own, a few more than the work allows at most.
     pub(super) fn read_own(&mut self, prefix: u64, work: &Work) -> Result<Visited> {
-        let Self { engine, keys, rows, scratch, .. } = self;
+        let Self { engine, keys, rows, scratch, of, table, tier, is_test, .. } = self;
         let own = &mut scratch.own;
         own.clear();
-        let head = keys.head(prefix);
-        for cursor in rows.iter_mut() {
+        let bounds = bounds(of, prefix);
+        for OneOfRows { rows, cursor } in rows.iter_mut() {
             let begun = own.len();
-            let visited = engine.visit(cursor, head.as_ref(), |key, _| {
+            let mut take = |values: &[u64]| {
+                own.extend_from_slice(values);
+                work.allows((own.len() - begun) as u64)
+            };
+            let fill = |[from, to]: [u64; 2], values: &mut Vec<u64>| {
+                let scan = engine.scan(&rows.families[*table]);
+                Ranges::new(*keys, vec![scan], None, engine.path()).read(from, to, usize::MAX, values).map(drop)
+            };
+            if !*is_test && rows.values.read(*table, bounds, &mut take, fill)? {
+                continue;
+            }
+            own.truncate(begun);
+            let cursor = match cursor {
+                Some(cursor) => cursor,
+                None => cursor.insert(engine.cursor_over(&rows.families[*table], *tier)?),
+            };
+            let visited = engine.visit(cursor, keys.head(prefix).as_ref(), |key, _| {
                 own.push(keys.decode(key).map_err(|e| malformed(engine.path(), e))?);
                 Ok(work.allows((own.len() - begun) as u64))
             })?;

@@ -54,6 +54,13 @@ impl Stretches {
         }
     }
 
+    /// Changes how many bytes it takes.
+    pub(super) fn resize(&self, bytes: u64) {
+        if self.values.capacity() != bytes {
+            self.values.set_capacity(bytes);
+        }
+    }
+
     /// The bytes that all stretches of so many sketches take.
     pub(super) fn bytes_of_all(design: &TableDesign, sketches: u64) -> u64 {
         let values = sketches.saturating_mul(design.tables().len() as u64);

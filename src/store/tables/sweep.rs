@@ -159,7 +159,7 @@ impl Tables {
         may_go_on: &mut impl FnMut(usize) -> bool,
     ) -> Result<Swept> {
         let table = &self.design.tables()[piece.table];
-        let mut reader = Reader::new(self, engine, piece.table, Tier::All)?;
+        let mut reader = Reader::new(self, engine, piece.table, Tier::All);
         // Where most pages are needed, to read them in their order is faster than to look around in memory.
         let is_dense = |sketches: u64| all_probes as u64 * page::MAX_VALUES as u64 > sketches;
         let stretches =

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use nearstone::Options;
+use nearstone::{Durability, Options};
 
 use super::bulk::Work;
 use super::values::{count, distance, share_alone, size};
@@ -15,6 +15,10 @@ pub(crate) enum Bench {
     Load(BenchLoad),
     /// Ask a store, and compare with sorted arrays in memory in the same run
     Query(BenchQuery),
+    /// Admit new fingerprints to a store, and compare with storing them unseen and with sets in memory in the same run
+    Admit(BenchAdmit),
+    /// Find all near pairs of a store, and compare with asking sorted arrays in memory in the same run
+    Pairs(BenchPairs),
 }
 
 /// The store that is made.
@@ -123,6 +127,103 @@ pub(crate) struct BenchQuery {
 }
 
 impl BenchQuery {
+    pub(crate) fn ask(&self) -> u32 {
+        self.ask.unwrap_or(self.made.max_distance)
+    }
+}
+
+/// What a call that returned has survived.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Survives {
+    /// A killed process
+    Process,
+    /// A power cut too
+    Power,
+}
+
+impl From<Survives> for Durability {
+    fn from(survives: Survives) -> Self {
+        match survives {
+            Survives::Process => Self::Process,
+            Survives::Power => Self::Power,
+        }
+    }
+}
+
+/// Admit fingerprints to a store, one `check_and_insert` each, and compare.
+///
+/// Each row works on a copy of its own of the same store. The new fingerprints are uniform, but for a share of them
+/// that lie within the distance of a stored one. Compared are the same with `insert`, which does not look for near
+/// ones, and sets in memory with the same tables.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  nearstone bench admit --fingerprints 1M --live 1 --threads 1,2
+  nearstone bench admit --fingerprints 10M --live 0.1 --together 256
+  nearstone bench admit --fingerprints 1M --new 2K --durability power")]
+pub(crate) struct BenchAdmit {
+    #[command(flatten)]
+    pub(crate) made: Made,
+    /// The share of the fingerprints that are stored one by one and not sealed, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share_alone)]
+    pub(crate) live: f64,
+    /// How many are brought
+    #[arg(long, value_name = "N", default_value = "200K", value_parser = count)]
+    pub(crate) new: u64,
+    /// The share of them that are near a stored one, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share_alone)]
+    pub(crate) near: f64,
+    /// By how many threads they are brought, one number after the other
+    #[arg(long, value_name = "N,..", default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) threads: Vec<u8>,
+    /// Bring so many at once, too
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) together: Option<u16>,
+    /// What each call survives
+    #[arg(long, value_enum, default_value_t = Survives::Process)]
+    pub(crate) durability: Survives,
+    /// The block cache
+    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = size)]
+    pub(crate) cache: usize,
+    /// The memory for loading the store
+    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = size)]
+    pub(crate) memory: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Find all near pairs of a store, and compare.
+///
+/// A share of the fingerprints is planted: each of these lies within the distance of another one. In the same run all
+/// fingerprints are asked of sorted arrays in memory, one after the other, and the numbers of pairs are compared.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  nearstone bench pairs --fingerprints 1M
+  nearstone bench pairs --fingerprints 100M --memory 2G --no-reference")]
+pub(crate) struct BenchPairs {
+    #[command(flatten)]
+    pub(crate) made: Made,
+    /// The distance that is asked for instead
+    #[arg(long, value_name = "BITS", value_parser = distance())]
+    pub(crate) ask: Option<u32>,
+    /// The share of the fingerprints that are planted near another one, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = share_alone)]
+    pub(crate) planted: f64,
+    /// By how many threads, one number after the other
+    #[arg(long, value_name = "N,..", default_value = "1,2", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) threads: Vec<u8>,
+    /// The memory for the search, and for loading the store
+    #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = size)]
+    pub(crate) memory: usize,
+    /// Do not compare with arrays, which take 8 bytes for each fingerprint and table
+    #[arg(long)]
+    pub(crate) no_reference: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl BenchPairs {
     pub(crate) fn ask(&self) -> u32 {
         self.ask.unwrap_or(self.made.max_distance)
     }

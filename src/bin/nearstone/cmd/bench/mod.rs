@@ -1,7 +1,9 @@
 //! `nearstone bench`
 
+pub(crate) mod admit;
 mod data;
 pub(crate) mod load;
+pub(crate) mod pairs;
 pub(crate) mod query;
 
 use std::fs;

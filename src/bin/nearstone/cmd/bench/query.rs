@@ -27,7 +27,8 @@ pub(crate) fn run(args: &BenchQuery) -> anyhow::Result<Outcome> {
     let made = folder.path().join("store");
     let path = args.store.as_deref().unwrap_or(&made);
     if args.store.is_none() {
-        Data::from(args).store(path, args)?;
+        let &BenchQuery { ref made, live, crowded, memory, .. } = args;
+        Data { made, live, crowded, planted: 0.0, memory }.store(path)?;
     }
     let options = Options::new()
         .sketches_only()
