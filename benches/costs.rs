@@ -1,12 +1,13 @@
 //! Measures the constants of the cost model, and the designs against its predictions:
 //! `cargo bench --bench costs`, with 300,000 documents or `NEARSTONE_BENCH_DOCUMENTS`.
 //!
-//! Fingerprints are uniform, from a seed; stores are compacted and their blocks cached. The constants stand
-//! in `src/design/cost.rs`.
+//! Fingerprints are uniform, from a seed; stores are sealed and what they read is cached. The constants stand in
+//! `src/design/cost.rs`.
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
-use nearstone::{Fingerprint, Options, Planner, SimhashStore, Table, TableDesign};
+use nearstone::{Fingerprint, LoadOptions, Options, Planner, SimhashStore, Table, TableDesign};
 
 /// The n-th of a sequence of uniform values.
 fn value(n: u64) -> u64 {
@@ -48,7 +49,7 @@ fn fill(name: &str, documents: u64) -> Filled {
         store.insert(n.to_be_bytes(), &Fingerprint::new(value(n))).unwrap();
     }
     let store_micros = begun.elapsed().as_secs_f64() * 1e6 / float(documents);
-    store.compact().unwrap();
+    store.seal(&LoadOptions::new(), |_| ControlFlow::Continue(())).unwrap();
     Filled { name: name.to_owned(), design, store, store_micros, dir }
 }
 
@@ -75,7 +76,7 @@ fn main() {
     let mut stores = Vec::new();
     for name in ["2x33", "3x22", "4x1", "6x1", "10x1", "16x1", "20x1"] {
         let filled = fill(name, documents);
-        // Until all blocks are cached.
+        // Until all of it is cached.
         ask(&filled, 3, 40_000, documents);
         let asked = ask(&filled, 3, 10_000, documents);
         let probes = filled.design.probes_for(3).unwrap();
@@ -179,13 +180,8 @@ fn constants(stores: &[(Filled, Asked)], documents: u64) {
     let each = (most.store_micros - least.store_micros) / (tables(most) - tables(least));
     println!("STORE_TABLE_NANOS {:>8.0}", each * 1e3);
     println!("STORE_NANOS       {:>8.0}", (least.store_micros - each * tables(least)) * 1e3);
-    let entry = |name: &str| {
-        let filled = &of(name).0;
-        float(filled.store.stats().unwrap().table_bytes) / float(documents) / tables(filled)
-    };
-    println!("NINTH_BYTE        {:>8.2}", entry("10x1") - entry("4x1"));
     let stats = four.store.stats().unwrap();
-    println!("ENTRY_BYTES       {:>8.2}", float(stats.table_bytes) / float(documents) / tables(four));
-    println!("DOCUMENT_BYTES    {:>8.2}", float(stats.document_bytes) / float(documents));
-    println!("HOLDER_BYTES      {:>8.2}", float(stats.holder_bytes) / float(documents));
+    let value_bits = float(stats.table_bytes) * 8.0 / float(documents) / tables(four);
+    println!("VALUE_BITS        {:>8.2}", value_bits - 64.0 + float(documents).log2());
+    println!("DOCUMENT_BYTES    {:>8.2}", float(stats.document_bytes + stats.holder_bytes) / float(documents));
 }

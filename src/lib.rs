@@ -72,6 +72,7 @@ mod hash;
 pub mod input;
 mod isa;
 mod near;
+mod overlap;
 mod packed;
 mod page;
 mod permutation;

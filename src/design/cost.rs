@@ -6,35 +6,39 @@
 use super::{Probes, TableDesign, probes_of_radius};
 
 /// What a query costs whatever it finds.
-const QUERY_NANOS: f64 = 200.0;
-/// The first probe of a table, whose blocks are cached.
-const TABLE_NANOS: f64 = 2_600.0;
+const QUERY_NANOS: f64 = 300.0;
+/// The first probe of a table, whose values are kept decoded.
+const TABLE_NANOS: f64 = 450.0;
 /// Each further probe of the same table, in the order of the keys.
-const PROBE_NANOS: f64 = 1_000.0;
-/// A candidate: a key that is read and compared.
-const CANDIDATE_NANOS: f64 = 200.0;
-/// An entry of a table that is read from end to end.
-const SCAN_NANOS: f64 = 100.0;
-/// A block that is not cached: read at random from the disk, checked, decompressed.
+const PROBE_NANOS: f64 = 650.0;
+/// A candidate: a value that is fetched from memory and compared.
+const CANDIDATE_NANOS: f64 = 2.0;
+/// A value of a sealed table that is read from end to end.
+const SCAN_NANOS: f64 = 6.0;
+/// The same of live tables that are not in memory: keys of RocksDB.
+const LIVE_PROBE_NANOS: f64 = 1_000.0;
+const LIVE_CANDIDATE_NANOS: f64 = 200.0;
+const LIVE_SCAN_NANOS: f64 = 100.0;
+/// A block that is not cached: read at random from the disk, checked, decoded.
 const BLOCK_MICROS: f64 = 110.0;
-/// Entries in a block of 8 KiB: 8 to 9 bytes of key, 8 of RocksDB, and 3 for their lengths, less what
-/// neighbours share.
-const BLOCK_ENTRIES: f64 = 430.0;
+/// As many times as fast are blocks read that several threads ask for.
+const BLOCKS_AT_ONCE: f64 = 1.7;
 
 /// Storing a document: what is not for a table, and for each table.
 const STORE_NANOS: f64 = 1_000.0;
 const STORE_TABLE_NANOS: f64 = 4_700.0;
 
-/// Bytes of a table entry by the decimal logarithm of the number of sketches, compacted. The steps come from
-/// the whole bytes that neighbours share. Measured up to 10^6 by the benchmark; from 10^7 on, by a
-/// prototype up to 10^8, and by extrapolation.
-const ENTRY_BYTES: [(f64, f64); 6] = [(5.0, 9.25), (5.5, 8.5), (6.0, 7.9), (7.0, 8.1), (8.0, 8.25), (9.0, 8.3)];
-/// More for a key of nine bytes, where neither the prefix nor the rest is whole bytes.
-const NINTH_BYTE: f64 = 0.55;
-/// Bytes of a document with an id of 8 bytes and no payload.
-const DOCUMENT_BYTES: f64 = 13.2;
-/// Bytes of a holder with an id of 8 bytes.
-const HOLDER_BYTES: [(f64, f64); 3] = [(5.0, 14.0), (6.0, 12.9), (7.0, 12.0)];
+/// Bits of a sealed value beyond those that tell its place among as many evenly spread ones.
+const VALUE_BITS: f64 = 2.7;
+/// Bytes of a document with an id of 8 bytes and no payload, and of its holder, sealed.
+const DOCUMENT_BYTES: f64 = 17.0;
+
+/// The bytes of a block of a table: a probe should read what it needs at once, and little more.
+const LEAST_BLOCK_BYTES: u64 = 4 << 10;
+/// Beyond this a medium takes longer for more bytes.
+const MOST_BLOCK_BYTES: u64 = 16 << 10;
+/// More than this is read in several steps.
+const MOST_BYTES_AHEAD: u64 = 256 << 10;
 
 /// What one query is predicted to cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,20 +60,18 @@ pub(super) fn query(design: &TableDesign, probes: Option<&Probes>, sketches: u64
             + float(tables) * TABLE_NANOS
             + float(probes.total - tables) * PROBE_NANOS
             + candidates * CANDIDATE_NANOS;
-        // Probes of one table may share blocks: no more are read than the tables have.
-        let all = (float(sketches) / BLOCK_ENTRIES).ceil() * float(tables);
-        let blocks = (float(probes.total) + candidates / BLOCK_ENTRIES).min(all);
+        let blocks = blocks(design, probes, sketches, skew);
         QueryCost { probes: probes.total, candidates, blocks, cached_micros: nanos / 1000.0, is_scan: false }
     });
     let scan = QueryCost {
         probes: 0,
         candidates: float(sketches),
-        blocks: float(sketches) / BLOCK_ENTRIES,
+        blocks: float(sketches) * value_bytes(sketches) / float(MOST_BLOCK_BYTES),
         cached_micros: (QUERY_NANOS + float(sketches) * SCAN_NANOS) / 1000.0,
         is_scan: true,
     };
     match (by_probes, probes) {
-        (Some(cost), Some(probes)) if !is_scanned(design, probes, sketches) => cost,
+        (Some(cost), Some(probes)) if !is_scanned(design, probes, Stored { sealed: sketches, live: 0 }) => cost,
         _ => scan,
     }
 }
@@ -77,15 +79,39 @@ pub(super) fn query(design: &TableDesign, probes: Option<&Probes>, sketches: u64
 /// So few probes are cheaper than reading even a small table.
 const PROBES_NOT_WEIGHED: u64 = 64;
 
-/// Whether a query reads a table of `sketches` entries from end to end instead of making these probes.
-pub(crate) fn is_scanned(design: &TableDesign, probes: &Probes, sketches: u64) -> bool {
-    let probing = float(probes.total) * PROBE_NANOS + candidates(design, probes, sketches) * CANDIDATE_NANOS;
-    probes.total > PROBES_NOT_WEIGHED && float(sketches) * SCAN_NANOS < probing
+/// How many sketches the tables of a store have, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) sealed: u64,
+    pub(crate) live: u64,
 }
 
-/// Whether reading a table of `sketches` entries from end to end is cheaper than so many candidates.
-pub(crate) fn scan_beats_candidates(candidates: u64, sketches: u64) -> bool {
-    float(sketches) * SCAN_NANOS < float(candidates) * CANDIDATE_NANOS
+impl Stored {
+    pub(crate) fn all(self) -> u64 {
+        self.sealed + self.live
+    }
+
+    fn scan_nanos(self) -> f64 {
+        float(self.sealed) * SCAN_NANOS + float(self.live) * LIVE_SCAN_NANOS
+    }
+
+    /// What so many probes and candidates take, each of which meets sealed and live ones by their share.
+    fn probing_nanos(self, probes: u64, candidates: f64) -> f64 {
+        let live = float(self.live) / float(self.all().max(1));
+        let of = |sealed: f64, of_live: f64| sealed + (of_live - sealed) * live;
+        float(probes) * of(PROBE_NANOS, LIVE_PROBE_NANOS) + candidates * of(CANDIDATE_NANOS, LIVE_CANDIDATE_NANOS)
+    }
+}
+
+/// Whether a query reads a table from end to end instead of making these probes.
+pub(crate) fn is_scanned(design: &TableDesign, probes: &Probes, stored: Stored) -> bool {
+    let probing = stored.probing_nanos(probes.total, candidates(design, probes, stored.all()));
+    probes.total > PROBES_NOT_WEIGHED && stored.scan_nanos() < probing
+}
+
+/// Whether reading a table from end to end is cheaper than so many candidates.
+pub(crate) fn scan_beats_candidates(candidates: u64, stored: Stored) -> bool {
+    stored.scan_nanos() < stored.probing_nanos(0, float(candidates))
 }
 
 /// Whether the number of sketches decides on [`is_scanned`] at all.
@@ -103,37 +129,55 @@ pub(super) fn candidates(design: &TableDesign, probes: &Probes, sketches: u64) -
     each.sum()
 }
 
-/// The microseconds of a query whose blocks must all come from the disk, one after the other.
+/// The microseconds of a query whose blocks must all come from the disk, read by several threads.
 pub(super) fn disk_micros(cost: &QueryCost) -> f64 {
     // A scan reads ahead; what the medium adds to it is left out.
-    cost.cached_micros + if cost.is_scan { 0.0 } else { cost.blocks * BLOCK_MICROS }
+    cost.cached_micros + if cost.is_scan { 0.0 } else { cost.blocks * BLOCK_MICROS / BLOCKS_AT_ONCE }
 }
 
-/// The bytes on disk of a document with an id of 8 bytes, all families together, compacted.
-pub(super) fn bytes_per_document(design: &TableDesign, documents: u64) -> f64 {
-    let entry = interpolated(&ENTRY_BYTES, documents);
-    let tables = design.tables().iter().map(|table| {
-        let is_whole = table.prefix_bits().is_multiple_of(8);
-        entry + if is_whole { 0.0 } else { NINTH_BYTE }
+/// The bytes of a sealed value among so many.
+fn value_bytes(sketches: u64) -> f64 {
+    (64.0 - float(sketches.max(1)).log2() + VALUE_BITS) / 8.0
+}
+
+/// The bytes of a block of a sealed table of so many values.
+pub(crate) fn block_bytes(prefix_bits: u32, sketches: u64) -> u64 {
+    // Between 10^7 and 10^9 values take 4.6 to 5.4 bytes.
+    let probe_bytes = sketches.checked_shr(prefix_bits).unwrap_or(0).saturating_mul(5);
+    probe_bytes.saturating_mul(2).clamp(LEAST_BLOCK_BYTES, MOST_BLOCK_BYTES).next_power_of_two()
+}
+
+/// How many bytes a probe of a sealed table of so many values reads on, beside its first block; 0 where it seldom
+/// needs more than that.
+pub(crate) fn bytes_ahead(prefix_bits: u32, sketches: u64) -> u64 {
+    let probe_bytes = sketches.checked_shr(prefix_bits).unwrap_or(0).saturating_mul(5);
+    if probe_bytes > block_bytes(prefix_bits, sketches) / 2 { probe_bytes.min(MOST_BYTES_AHEAD) } else { 0 }
+}
+
+/// The blocks that probes touch: one each, and as many more as ends of blocks lie among their values.
+fn blocks(design: &TableDesign, probes: &Probes, sketches: u64, skew: f64) -> f64 {
+    let tables = design.tables().iter().zip(&probes.radii);
+    let each = tables.filter_map(|(table, radius)| {
+        let probes = probes_of_radius(table.prefix_bits(), (*radius)?);
+        let bits = i32::try_from(table.prefix_bits()).ok()?;
+        let block = float(block_bytes(table.prefix_bits(), sketches));
+        let bytes = float(sketches) / 2f64.powi(bits) * skew * value_bytes(sketches);
+        // Probes of one table may share blocks: no more are read than it has.
+        let all = (float(sketches) * value_bytes(sketches) / block).ceil();
+        Some((float(probes) * (1.0 + bytes / block)).min(all))
     });
-    tables.sum::<f64>() + DOCUMENT_BYTES + interpolated(&HOLDER_BYTES, documents)
+    each.sum()
+}
+
+/// The bytes on disk of a document with an id of 8 bytes, all families together, sealed.
+pub(super) fn bytes_per_document(design: &TableDesign, documents: u64) -> f64 {
+    float(design.tables().len() as u64) * value_bytes(documents) + DOCUMENT_BYTES
 }
 
 /// The minutes that it takes one thread to store documents one by one.
 pub(super) fn fill_minutes(design: &TableDesign, documents: u64) -> f64 {
     let nanos = STORE_NANOS + float(design.tables().len() as u64) * STORE_TABLE_NANOS;
     float(documents) * nanos / 60e9
-}
-
-/// The value at the decimal logarithm of a number, between the points and as at the last ones beyond.
-fn interpolated(points: &[(f64, f64)], number: u64) -> f64 {
-    let x = float(number.max(1)).log10();
-    let next = points.iter().position(|&(at, _)| x < at).unwrap_or(points.len());
-    match (next.checked_sub(1).map(|i| points[i]), points.get(next)) {
-        (Some((x0, y0)), Some(&(x1, y1))) => y0 + (y1 - y0) * (x - x0) / (x1 - x0),
-        (Some((_, y)), None) | (None, Some(&(_, y))) => y,
-        (None, None) => 0.0,
-    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "costs are estimates")]
@@ -144,15 +188,6 @@ pub(super) fn float(number: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn interpolation_goes_through_the_points_and_stays_beyond_them() {
-        let points = [(1.0, 10.0), (2.0, 20.0)];
-        for (number, value) in [(1, 10.0), (10, 10.0), (100, 20.0), (1000, 20.0)] {
-            assert!((interpolated(&points, number) - value).abs() < 1e-9, "{number}");
-        }
-        assert!((interpolated(&points, 32) - 15.05).abs() < 0.01);
-    }
 
     #[test]
     fn candidates_of_the_designs_of_the_paper() {
@@ -170,8 +205,28 @@ mod tests {
     fn few_entries_are_read_from_end_to_end_rather_than_probed_a_thousand_times() {
         let design = TableDesign::combine(4, 1, 12).unwrap();
         let probes = design.probes_for(12).unwrap();
-        assert!(is_scanned(&design, &probes, 5_000));
-        assert!(!is_scanned(&design, &probes, 10_000_000));
-        assert!(!is_scanned(&design, &design.probes_for(3).unwrap(), 1));
+        let is_scanned = |probes, sealed, live| is_scanned(&design, probes, Stored { sealed, live });
+        assert!(is_scanned(&probes, 50_000, 0) && is_scanned(&probes, 0, 5_000));
+        assert!(!is_scanned(&probes, 10_000_000, 0) && !is_scanned(&probes, 0, 10_000_000));
+        assert!(!is_scanned(&design.probes_for(3).unwrap(), 1, 0));
+    }
+
+    #[test]
+    fn values_take_what_loads_have_written() {
+        for (sketches, bytes) in [(10_000_000, 5.42), (100_000_000, 5.01), (1_000_000_000, 4.60)] {
+            assert!((value_bytes(sketches) - bytes).abs() < 0.02, "{sketches}: {}", value_bytes(sketches));
+        }
+    }
+
+    #[test]
+    fn blocks_are_as_large_as_what_probes_need() {
+        assert_eq!(
+            [1_000, 100_000_000, u64::MAX].map(|sketches| block_bytes(16, sketches)),
+            [4 << 10, 16 << 10, 16 << 10]
+        );
+        assert_eq!((block_bytes(16, 50_000_000), block_bytes(64, 1 << 40)), (8 << 10, 4 << 10));
+        let design = TableDesign::default();
+        let of = |sketches| blocks(&design, &design.probes_for(3).unwrap(), sketches, 1.0);
+        assert!((of(1_000) - 4.0).abs() < 0.3 && (of(100_000_000) - 5.9).abs() < 0.1, "{}", of(100_000_000));
     }
 }

@@ -20,7 +20,7 @@ pub enum Aim {
 /// Lists and picks designs for a number of documents and the distances that will be asked.
 ///
 /// All figures are predictions by the cost model of `docs/design.md`, for uniform fingerprints and ids of
-/// 8 bytes; `nearstone doctor` compares them with a store.
+/// 8 bytes, in a store that is sealed; `nearstone doctor` compares them with a store.
 ///
 /// ```
 /// use nearstone::{Aim, Planner};
@@ -48,7 +48,7 @@ pub struct Plan {
     pub name: String,
     /// The design.
     pub design: TableDesign,
-    /// Bytes on disk of each document, all tables, the document and its holder, compacted.
+    /// Bytes on disk of each document, all tables, the document and its holder, sealed.
     pub bytes_per_document: f64,
     /// Keys that are written for each document.
     pub keys_per_document: usize,
@@ -74,9 +74,9 @@ pub struct PlannedQuery {
     pub skewed_candidates: f64,
     /// Blocks that are read, from the cache or the disk.
     pub blocks: f64,
-    /// Microseconds if all blocks are cached.
+    /// Microseconds if all values are kept in memory.
     pub cached_micros: f64,
-    /// Microseconds if all blocks come from the disk, one after the other.
+    /// Microseconds if all blocks come from the disk, read by several threads.
     pub disk_micros: f64,
     /// Whether reading a table from end to end is cheaper than the probes, so that the query does it.
     pub is_scan: bool,
@@ -269,11 +269,11 @@ mod tests {
     #[test]
     fn the_frontier_of_distance_3_runs_from_disk_to_reads() {
         let plans = Planner::new(100_000_000, 3).frontier().unwrap();
-        for name in ["2x33", "3x22", "4x1", "6x1", "10x1"] {
+        for name in ["2x33", "3x22", "4x1", "5x1", "6x1"] {
             assert!(names(&plans).contains(&name), "{name} in {:?}", names(&plans));
         }
         assert!(plans.is_sorted_by(|a, b| a.bytes_per_document <= b.bytes_per_document));
-        for (aim, tables) in [(Aim::Disk, 2..=4), (Aim::Reads, 5..=20), (Aim::Balanced, 4..=10)] {
+        for (aim, tables) in [(Aim::Disk, 2..=4), (Aim::Reads, 4..=20), (Aim::Balanced, 4..=10)] {
             let picked = aim.pick(&plans).unwrap();
             assert!(tables.contains(&picked.design.tables().len()), "{aim:?}: {}", picked.name);
         }

@@ -27,9 +27,6 @@ const IDLE_CURSORS: usize = 16;
 /// How many a sealed family keeps of each of its files.
 const IDLE_CURSORS_OF_FILE: usize = 4;
 
-/// A walk reads so many bytes at once.
-const AHEAD_BYTES: usize = 256 << 10;
-
 /// What a cursor reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tier {
@@ -218,11 +215,11 @@ impl Drop for Cursor<'_> {
     }
 }
 
-/// A cursor that is used once, for a walk over most of a family: it reads so many bytes at once.
-pub(super) fn ahead<'a>(database: &'a Arc<Database>, family: &'a Handle) -> Cursor<'a> {
+/// A cursor that is used once and moves forward only: with the first block that is not cached it reads so many bytes more.
+pub(super) fn ahead<'a>(database: &'a Arc<Database>, family: &'a Handle, bytes: usize) -> Cursor<'a> {
     let mut options = ReadOptions::default();
     options.fill_cache(false);
-    options.set_readahead_size(AHEAD_BYTES);
+    options.set_readahead_size(bytes);
     let iterator = OwnedIterator::new(database, family, options);
     Cursor { iterator: Some(iterator), place: 0, tier: Tier::All, database, family, files: None }
 }

@@ -172,9 +172,10 @@ impl Engine {
         cursor::pooled(&self.database, family, self.read_only, tier, has_few_files).map_err(|e| self.error(&e))
     }
 
-    /// Takes a cursor for a walk over most of a sealed family.
-    pub(crate) fn cursor_ahead<'a>(&'a self, family: &'a Handle) -> Cursor<'a> {
-        cursor::ahead(&self.database, family)
+    /// Takes a cursor of a sealed family that moves forward only, and with the first block that is not cached reads so many
+    /// bytes more: one read of several blocks takes little longer than that of one.
+    pub(crate) fn cursor_ahead<'a>(&'a self, family: &'a Handle, bytes: u64) -> Cursor<'a> {
+        cursor::ahead(&self.database, family, usize::try_from(bytes).unwrap_or(usize::MAX))
     }
 
     /// The threads that read what is not cached.
@@ -308,6 +309,12 @@ impl Engine {
     pub(crate) fn write_buffer_bytes(&self) -> Result<u64> {
         let handles = self.handles();
         handles.iter().map(|handle| self.property(handle, properties::CUR_SIZE_ALL_MEM_TABLES)).sum()
+    }
+
+    /// About the bytes that readers of open files take, beside the cache.
+    pub(crate) fn reader_bytes(&self) -> Result<u64> {
+        let handles = self.handles();
+        handles.iter().map(|handle| self.property(handle, properties::ESTIMATE_TABLE_READERS_MEM)).sum()
     }
 
     /// The bytes for caches of all kinds.

@@ -56,21 +56,16 @@ pub(crate) struct PageLayout {
 }
 
 impl PageLayout {
-    /// The smallest block holds one page of a table or two.
-    const MIN_BLOCK_BYTES: usize = 4 << 10;
-    /// Beyond this a medium takes longer for more bytes.
-    const MAX_BLOCK_BYTES: usize = 16 << 10;
+    /// Documents and holders are looked up one by one.
+    const DOCUMENT_BLOCK_BYTES: usize = 4 << 10;
 
-    /// The layout of documents and holders, which are looked up one by one.
     pub(crate) fn of_documents(is_compressible: bool) -> Self {
-        Self { is_compressible, block_bytes: Self::MIN_BLOCK_BYTES }
+        Self { is_compressible, block_bytes: Self::DOCUMENT_BLOCK_BYTES }
     }
 
-    /// The layout of a table whose probes need so many bytes.
-    pub(crate) fn of_table(probe_bytes: u64) -> Self {
-        let block_bytes = usize::try_from(probe_bytes.saturating_mul(2)).unwrap_or(usize::MAX);
-        let block_bytes = block_bytes.clamp(Self::MIN_BLOCK_BYTES, Self::MAX_BLOCK_BYTES).next_power_of_two();
-        Self { is_compressible: false, block_bytes }
+    /// The layout of a table with blocks of so many bytes.
+    pub(crate) fn of_table(block_bytes: u64) -> Self {
+        Self { is_compressible: false, block_bytes: usize::try_from(block_bytes).unwrap_or(Self::DOCUMENT_BLOCK_BYTES) }
     }
 }
 

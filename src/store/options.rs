@@ -57,6 +57,11 @@ impl Options {
     /// The default of [`Options::write_buffer_bytes`]: 128 MiB.
     pub const DEFAULT_WRITE_BUFFER_BYTES: usize = 128 << 20;
 
+    /// The least that [`Options::memory_bytes`] means.
+    const MIN_MEMORY_BYTES: usize = 64 << 20;
+    /// What is set aside of it, beside an eighth.
+    const UNCOUNTED_BYTES: usize = 24 << 20;
+
     /// The default of [`Options::auto_seal`]: a quarter.
     pub const DEFAULT_AUTO_SEAL: f64 = 0.25;
 
@@ -81,8 +86,29 @@ impl Options {
         }
     }
 
-    /// Sets the size of the block cache, which all tables share; 128 MiB by default, at least
-    /// 64 KiB.
+    /// Sets how much memory the store may take, all in all, by setting [`Options::cache_bytes`] and
+    /// [`Options::write_buffer_bytes`]. Less than 64 MiB counts as that.
+    ///
+    /// Of `m` bytes, 24 MiB and an eighth are set aside for what is not counted: readers of files, cursors, threads and
+    /// what the allocator keeps. A quarter of the rest, and at most 128 MiB, is for write buffers, and what is left for
+    /// caches. [`Stats`](crate::Stats) tells what is in use. Loads, seals and [`Store::pairs`](crate::Store::pairs) have
+    /// memory of their own, by options of their own; answers are the caller's.
+    ///
+    /// ```
+    /// use nearstone::Options;
+    ///
+    /// let options = Options::new().memory_bytes(1 << 30).direct_reads(true);
+    /// ```
+    #[must_use]
+    pub fn memory_bytes(self, m: usize) -> Self {
+        let m = m.max(Self::MIN_MEMORY_BYTES);
+        let counted = m - m / 8 - Self::UNCOUNTED_BYTES;
+        let buffers = (counted / 4).min(Self::DEFAULT_WRITE_BUFFER_BYTES);
+        self.write_buffer_bytes(buffers).cache_bytes(counted - buffers)
+    }
+
+    /// Sets how much queries may keep in memory: blocks of files, with their indexes and filters, decoded values of sealed
+    /// tables, and the values of live ones; 128 MiB by default, at least 64 KiB.
     #[must_use]
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
         self.cache_bytes = bytes;

@@ -233,6 +233,14 @@ impl std::ops::Sub for Reads {
     }
 }
 
+impl Stats {
+    /// Returns the bytes of memory that the open store counts: write buffers, caches and readers of files.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.write_buffer_bytes + self.cache_bytes + self.reader_bytes
+    }
+}
+
 /// The size of a store, from [`Store::stats`](crate::Store::stats).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -253,8 +261,10 @@ pub struct Stats {
     pub holder_bytes: u64,
     /// The bytes of the write buffers in memory.
     pub write_buffer_bytes: u64,
-    /// The bytes of the caches in use.
+    /// The bytes of the caches in use: blocks of files, decoded values of sealed tables, and values of live ones.
     pub cache_bytes: u64,
+    /// About the bytes that the readers of open files take besides.
+    pub reader_bytes: u64,
     /// What was read since the store was opened, with [`Options::count_reads`](crate::Options::count_reads).
     pub reads: Option<Reads>,
     /// The number of tables.

@@ -8,7 +8,7 @@ use super::changes::Changes;
 use super::claims::{Claim, Claims, Held};
 use super::open::Opened;
 use super::results::Document;
-use super::sketch::Sketch;
+use super::sketch::{Index, Sketch};
 use super::view::{Found, Layer, View};
 use super::walk::Lifetime;
 use super::work::Work;
@@ -172,7 +172,8 @@ impl<S: Sketch> Shared<S> {
         let lifetime = Lifetime { now, ..self.lifetime() };
         let mut ids: Vec<Vec<u8>> = Vec::new();
         let mut generations = 0;
-        for (layer, rows) in view.rows().filter(|(_, rows)| rows.is_used()) {
+        let used = view.rows().filter(|(layer, rows)| rows.is_used() && view.index.may_have(*layer, sketch));
+        for (layer, rows) in used {
             let begun = ids.len();
             let mut cursor = match work.left() {
                 None => engine.cursor(&rows.holders)?,
@@ -222,6 +223,9 @@ impl<S: Sketch> Shared<S> {
 
     /// Whether the live generation has a holder of a sketch, expired or not: then the sketch is in its tables.
     pub(super) fn is_held(&self, view: &View<S>, sketch: &S) -> Result<bool> {
+        if !view.index.may_have(Layer::Live, sketch) {
+            return Ok(false);
+        }
         let mut cursor = self.engine.cursor(&view.live.holders)?;
         let mut is_held = false;
         self.engine.visit(&mut cursor, sketch.identity().as_ref(), |_, _| {

@@ -112,6 +112,8 @@ pub(crate) trait Index<S>: Sized + Send + Sync {
     fn sketch(&self, table: usize, value: u64) -> S;
     /// Returns the value of a sketch in a table.
     fn value(&self, table: usize, sketch: &S) -> u64;
+    /// Whether a generation with keys may have a sketch; false only where it does not.
+    fn may_have(&self, layer: Layer, sketch: &S) -> bool;
     /// Returns the identity of the sketch of an entry of a family.
     fn identity(&self, family: usize, key: &[u8]) -> Decoded<impl AsRef<[u8]>>;
     /// Returns the key of the entry of a sketch in a family; `None` where no sketch has the identity.

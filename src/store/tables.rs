@@ -11,6 +11,7 @@ mod shares;
 mod stretches;
 mod sweep;
 mod values;
+mod within;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -19,6 +20,7 @@ use super::sketch::{Ask, Index, NearOne};
 use super::view::Layer;
 use super::work::Work;
 use super::{QueryStats, TableStats};
+use crate::design::cost::Stored;
 use crate::engine::{Batch, Engine, Handle};
 use crate::format::Decoded;
 use crate::format::families::Family;
@@ -90,12 +92,16 @@ impl Tables {
     /// About how many distinct sketches there are. The engine's estimate may sink too low after many
     /// deletions, but files do not.
     pub(in crate::store) fn sketches(&self, engine: &Engine) -> Result<u64> {
-        let mut sum = self.sealed.as_ref().map_or(0, |sealed| sealed.sketches);
+        Ok(self.stored(engine)?.all())
+    }
+
+    fn stored(&self, engine: &Engine) -> Result<Stored> {
+        let mut stored = Stored { sealed: self.sealed.as_ref().map_or(0, |sealed| sealed.sketches), live: 0 };
         for rows in self.rows() {
             let family = &rows.families[0];
-            sum += engine.approximate_keys(family)?.max(engine.file_bytes(family)? / MOST_ENTRY_BYTES);
+            stored.live += engine.approximate_keys(family)?.max(engine.file_bytes(family)? / MOST_ENTRY_BYTES);
         }
-        Ok(sum)
+        Ok(stored)
     }
 
     /// Reads ranges of a table, as it is now.
@@ -194,6 +200,15 @@ impl Index<Fingerprint> for Tables {
 
     fn value(&self, table: usize, sketch: &Fingerprint) -> u64 {
         self.design.tables()[table].permute(*sketch)
+    }
+
+    fn may_have(&self, layer: Layer, sketch: &Fingerprint) -> bool {
+        let rows = match layer {
+            Layer::Live => Some(&self.live),
+            Layer::Frozen => self.frozen.as_ref(),
+            Layer::Sealed => None,
+        };
+        rows.and_then(|rows| rows.values.contains(&self.design, *sketch)).unwrap_or(true)
     }
 
     fn identity(&self, family: usize, key: &[u8]) -> Decoded<impl AsRef<[u8]>> {

@@ -63,6 +63,7 @@ impl Store<Fingerprint> {
             holder_bytes,
             write_buffer_bytes: engine.write_buffer_bytes()?,
             cache_bytes: engine.cache_usage_bytes() + view.index.cached_bytes(),
+            reader_bytes: engine.reader_bytes()?,
             reads: engine.reads().map(|of| Reads {
                 cache_hits: of.cache_hits,
                 cache_misses: of.cache_misses,

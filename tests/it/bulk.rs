@@ -276,6 +276,34 @@ fn a_small_benchmark_of_a_load_finds_everything() {
 }
 
 #[test]
+fn small_benchmarks_of_queries_admissions_and_pairs_find_what_is_found_in_memory() {
+    let lab = Lab::new();
+    let told = |args: &[&str]| -> serde_json::Value {
+        let found: serde_json::Value =
+            serde_json::from_str(&lab.out(&[args, &["--json", "--dir", "."]].concat())).unwrap();
+        assert_eq!(found["is_exact"], true, "{found}");
+        found
+    };
+    for live in ["0", "0.3", "1"] {
+        let query = ["bench", "query", "--fingerprints", "20K", "--queries", "500", "--batch", "--limit", "64M"];
+        let found = told(&[&query[..], &["--live", live]].concat());
+        assert!(found["runs"][0]["matches"].as_u64().unwrap() >= 250, "{found}");
+        let admit = ["bench", "admit", "--fingerprints", "5K", "--new", "600", "--near", "0.5", "--threads", "1,2"];
+        let found = told(&[&admit[..], &["--together", "50", "--live", live]].concat());
+        let admitted = |row: usize| found["rows"][row]["admitted"].as_u64();
+        assert_eq!((admitted(0), admitted(1), admitted(2)), (found["sets"]["admitted"].as_u64(), None, admitted(0)));
+        assert!((200..400).contains(&admitted(0).unwrap()), "{found}");
+    }
+    let found = told(&["bench", "pairs", "--fingerprints", "20K", "--planted", "0.2", "--ask", "5"]);
+    assert!(found["rows"][0]["pairs"].as_u64().unwrap() > 3_000, "{found}");
+    assert_eq!(fs::read_dir(lab.0.dir.path()).unwrap().count(), 0, "the folders are removed");
+    let text = lab.out(&["bench", "admit", "--fingerprints", "100", "--new", "10", "--dir", "."]);
+    assert!(text.contains("sets in memory"), "{text}");
+    let text = lab.out(&["bench", "pairs", "--fingerprints", "100", "--dir", "."]);
+    assert!(text.contains("arrays in memory"), "{text}");
+}
+
+#[test]
 fn a_batch_of_queries_answers_what_single_ones_answer() {
     let lab = Lab::new();
     let values = values(500);

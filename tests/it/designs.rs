@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use nearstone::{Aim, Fingerprint, Planner, SimhashStore, TableDesign};
+use nearstone::{Aim, Fingerprint, LoadOptions, Planner, SimhashStore, TableDesign};
 
 use crate::common::{BruteForce, Random, Scratch, assert_same, data};
 
@@ -107,7 +107,7 @@ fn predictions_hold_on_uniform_values() {
         for n in 0..DOCUMENTS {
             store.insert(n.to_be_bytes(), &Fingerprint::new(random.next())).unwrap();
         }
-        store.compact().unwrap();
+        store.seal(&LoadOptions::new(), |_| std::ops::ControlFlow::Continue(())).unwrap();
         let plan = Planner::new(DOCUMENTS, 3).also(7, 0.1).predict(&design);
         for planned in &plan.queries {
             // One that reads a table from end to end tells nothing more when it is repeated.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::design::cost;
 use crate::engine::{Engine, PageLayout, PageWriter};
 use crate::format::families::Family;
 use crate::hash::Checksum;
@@ -69,8 +70,7 @@ pub(super) enum Form<'a> {
 
 /// The layout of a table of so many sketches.
 pub(super) fn table_layout(table: &Table, sketches: u64) -> PageLayout {
-    // Between 10^7 and 10^9 values take 4.6 to 5.4 bytes.
-    PageLayout::of_table(sketches.checked_shr(table.prefix_bits()).unwrap_or(0).saturating_mul(5))
+    PageLayout::of_table(cost::block_bytes(table.prefix_bits(), sketches))
 }
 
 /// A file being written.

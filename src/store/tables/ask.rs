@@ -1,8 +1,12 @@
 //! What is near: by probes, or by reading a table from end to end where that is cheaper.
 
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
 use super::cold::Cold;
 use super::probe::{Near, Probed, Reader};
-use super::{QueryStats, TableStats, Tables};
+use super::{QueryStats, TableStats, Tables, within};
 use crate::design::{cost, visit_prefixes};
 use crate::engine::{Engine, Tier, Visited};
 use crate::store::sketch::{Ask, Index, NearOne, Way};
@@ -23,7 +27,7 @@ impl Tables {
     fn probes_unless_scan(&self, engine: &Engine, distance: u32, way: Way) -> Result<Option<&Probes>> {
         let Some(probes) = self.probes(distance) else { return Ok(None) };
         let is_weighed = way == Way::Cheapest && cost::may_be_scanned(probes);
-        let is_scanned = is_weighed && cost::is_scanned(&self.design, probes, self.sketches(engine)?);
+        let is_scanned = is_weighed && cost::is_scanned(&self.design, probes, self.stored(engine)?);
         Ok((!is_scanned).then_some(probes))
     }
 
@@ -33,8 +37,8 @@ impl Tables {
         if candidates <= CROWD {
             return Ok(false);
         }
-        let sketches = self.sketches(engine)?;
-        Ok(work.allows(sketches) && cost::scan_beats_candidates(candidates / probed as u64 * left as u64, sketches))
+        let stored = self.stored(engine)?;
+        Ok(work.allows(stored.all()) && cost::scan_beats_candidates(candidates / probed as u64 * left as u64, stored))
     }
 
     /// All that is within distance 0: whether it is stored, its holders tell.
@@ -72,6 +76,23 @@ impl Tables {
         Ok(())
     }
 
+    /// Has the processor fetch what the probe of its own prefix needs in each table, and returns the stretches that are in
+    /// memory.
+    /// The tables lie far apart: so it waits for all of them at once, and not for one after the other.
+    fn fetch(&self, sketch: Fingerprint, probes: &Probes) -> SmallVec<[Option<Arc<[u64]>>; 8]> {
+        let of = |((index, table, _), radius): ((usize, &crate::Table, _), &Option<u32>)| {
+            (*radius)?;
+            let value = table.permute(sketch);
+            for rows in self.rows() {
+                rows.values.fetch(index, value);
+            }
+            let stretch = self.sealed.as_ref()?.stretches.get(index, value)?;
+            within::fetch(&stretch, value);
+            Some(stretch)
+        };
+        self.tables().zip(probes.radii()).map(of).collect()
+    }
+
     /// What is near one sketch.
     pub(super) fn near_one(
         &self,
@@ -96,7 +117,9 @@ impl Tables {
         let is_shared = engine.readers().are_several() && !near.work.is_limited() && way == Way::Cheapest;
         let tier = if is_shared { Tier::Cached } else { Tier::All };
         let mut colds = Vec::new();
+        let mut stretches = self.fetch(*sketch, probes).into_iter();
         for ((i, table, keys), radius) in self.tables().zip(probes.radii()) {
+            let stretch = stretches.next().flatten();
             let Some(radius) = *radius else { continue };
             if near.work.is_cut() {
                 break;
@@ -111,7 +134,7 @@ impl Tables {
             let prefix = keys.prefix(permuted);
             let mut counts =
                 TableStats { table: i, prefix, radius: Some(radius), probes: 0, candidates: 0, verified: 0 };
-            let mut reader = Reader::new(self, engine, i, tier);
+            let mut reader = Reader::new(self, engine, i, tier).with_stretch(permuted, stretch);
             if way == Way::Probes {
                 reader = reader.of_tables();
             }

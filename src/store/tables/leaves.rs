@@ -1,7 +1,10 @@
-//! Numbers in order, in leaves: to add one moves a few hundred bytes, and to read a range yields whole slices of memory.
+//! Numbers in order, in leaves: to add one moves a few kilobytes at most, and to read a range yields whole slices of
+//! memory. The first leaf is at hand, so a few hundred numbers take one step to reach.
+
+use super::within::{fetch, within};
 
 /// A leaf that is full is divided.
-const MOST: usize = 128;
+const MOST: usize = 512;
 
 /// What a leaf takes besides its numbers.
 const LEAF_BYTES: usize = 32;
@@ -9,81 +12,99 @@ const LEAF_BYTES: usize = 32;
 /// Distinct numbers.
 #[derive(Debug, Default)]
 pub(super) struct Leaves {
-    /// The smallest number of each leaf, but zero of the first one.
-    firsts: Vec<u64>,
-    /// In order, none of them empty.
-    each: Vec<Vec<u64>>,
+    /// The smallest numbers, in order; empty only where there is no number at all.
+    first: Vec<u64>,
+    rest: Option<Box<Rest>>,
     /// So many numbers have room in all leaves.
     room: usize,
+}
+
+/// The leaves after the first one.
+#[derive(Debug, Default)]
+struct Rest {
+    /// From which number on each of them is the place.
+    begins: Vec<u64>,
+    /// In order, none of them empty.
+    leaves: Vec<Vec<u64>>,
 }
 
 impl Leaves {
     /// Takes numbers in order, each once.
     pub(super) fn of(values: &[u64]) -> Self {
         // Room for more in each.
-        let each: Vec<Vec<u64>> = values.chunks(MOST / 4 * 3).map(<[u64]>::to_vec).collect();
-        let mut firsts: Vec<u64> = each.iter().map(|leaf| leaf[0]).collect();
-        if let Some(first) = firsts.first_mut() {
-            *first = 0;
-        }
-        let room = each.iter().map(Vec::capacity).sum();
-        Self { firsts, each, room }
+        let mut leaves = values.chunks(MOST / 4 * 3).map(<[u64]>::to_vec);
+        let first = leaves.next().unwrap_or_default();
+        let leaves: Vec<Vec<u64>> = leaves.collect();
+        let room = first.capacity() + leaves.iter().map(Vec::capacity).sum::<usize>();
+        let rest = Rest { begins: leaves.iter().map(|leaf| leaf[0]).collect(), leaves };
+        Self { first, rest: Some(Box::new(rest)).filter(|rest| !rest.leaves.is_empty()), room }
     }
 
-    /// The leaf that a number is in, or belongs to.
+    /// How many leaves begin at a number or before it, the first one left out.
     fn place(&self, value: u64) -> usize {
-        self.firsts.partition_point(|&first| first <= value).saturating_sub(1)
+        self.rest.as_ref().map_or(0, |rest| rest.begins.partition_point(|&begin| begin <= value))
+    }
+
+    fn leaf(&mut self, place: usize) -> &mut Vec<u64> {
+        match (place.checked_sub(1), &mut self.rest) {
+            (Some(place), Some(rest)) => &mut rest.leaves[place],
+            _ => &mut self.first,
+        }
     }
 
     /// Adds a number unless it is there.
     pub(super) fn insert(&mut self, value: u64) {
         let place = self.place(value);
-        let Some(leaf) = self.each.get_mut(place) else {
-            let leaf = vec![value];
-            self.room = leaf.capacity();
-            self.firsts.push(0);
-            self.each.push(leaf);
-            return;
-        };
+        let leaf = self.leaf(place);
         let Err(at) = leaf.binary_search(&value) else { return };
-        self.room -= leaf.capacity();
+        let before = leaf.capacity();
         leaf.insert(at, value);
-        if leaf.len() == MOST {
-            let upper = leaf.split_off(MOST / 2);
+        let upper = (leaf.len() == MOST).then(|| leaf.split_off(MOST / 2));
+        if upper.is_some() {
             leaf.shrink_to_fit();
-            self.room += leaf.capacity() + upper.capacity();
-            self.firsts.insert(place + 1, upper[0]);
-            self.each.insert(place + 1, upper);
-        } else {
-            self.room += leaf.capacity();
         }
+        let after = leaf.capacity() + upper.as_ref().map_or(0, Vec::capacity);
+        if let Some(upper) = upper {
+            let rest = self.rest.get_or_insert_default();
+            rest.begins.insert(place, upper[0]);
+            rest.leaves.insert(place, upper);
+        }
+        self.room = self.room + after - before;
     }
 
     /// Removes a number where it is there.
     pub(super) fn remove(&mut self, value: u64) {
         let place = self.place(value);
-        let Some(leaf) = self.each.get_mut(place) else { return };
+        let leaf = self.leaf(place);
         let Ok(at) = leaf.binary_search(&value) else { return };
-        self.room -= leaf.capacity();
+        let before = leaf.capacity();
         leaf.remove(at);
-        if leaf.is_empty() {
-            self.each.remove(place);
-            self.firsts.remove(place);
-            if let Some(first) = self.firsts.first_mut() {
-                *first = 0;
-            }
-            return;
-        }
         if leaf.len() * 4 < leaf.capacity() {
             leaf.shrink_to(leaf.len() * 2);
         }
-        self.room += leaf.capacity();
+        let (after, is_empty) = (leaf.capacity(), leaf.is_empty());
+        self.room = self.room + after - before;
+        if let Some(rest) = self.rest.as_mut().filter(|_| is_empty) {
+            // The next one takes the place of the first one.
+            let of = place.saturating_sub(1);
+            rest.begins.remove(of);
+            let leaf = rest.leaves.remove(of);
+            if place == 0 {
+                self.first = leaf;
+            }
+            if rest.leaves.is_empty() {
+                self.rest = None;
+            }
+        }
     }
 
     /// Takes the numbers from one to another in order, slice by slice, until one is refused.
     pub(super) fn read(&self, [from, to]: [u64; 2], mut take: impl FnMut(&[u64]) -> bool) {
-        for leaf in &self.each[self.place(from).min(self.each.len())..] {
-            let here = super::probe::within(leaf, from, to);
+        let place = self.place(from);
+        let rest = self.rest.as_ref().map_or(&[][..], |rest| &rest.leaves);
+        let first = Some(&self.first).filter(|_| place == 0);
+        for leaf in first.into_iter().chain(&rest[place.saturating_sub(1)..]) {
+            let here = within(leaf, from, to);
             let is_last = leaf.last().is_none_or(|&last| last > to);
             if !here.is_empty() && !take(here) || is_last {
                 break;
@@ -91,9 +112,26 @@ impl Leaves {
         }
     }
 
+    /// Whether a number is there.
+    pub(super) fn contains(&self, value: u64) -> bool {
+        let mut is_there = false;
+        self.read([value, value], |_| {
+            is_there = true;
+            false
+        });
+        is_there
+    }
+
+    /// Has the processor fetch what lies about a number.
+    pub(super) fn fetch(&self, value: u64) {
+        if self.rest.is_none() {
+            fetch(&self.first, value);
+        }
+    }
+
     /// The bytes in use, without this itself.
     pub(super) fn bytes(&self) -> usize {
-        self.room * 8 + self.each.len() * LEAF_BYTES
+        self.room * 8 + self.rest.as_ref().map_or(0, |rest| rest.leaves.len() * LEAF_BYTES)
     }
 }
 
@@ -115,19 +153,21 @@ mod tests {
     }
 
     fn check(leaves: &Leaves, all: &BTreeSet<u64>) {
-        assert!(leaves.each.iter().all(|leaf| !leaf.is_empty() && leaf.len() < MOST && leaf.capacity() <= 2 * MOST));
-        assert!(leaves.firsts.first().is_none_or(|&first| first == 0));
-        assert!(leaves.firsts.iter().zip(&leaves.each).skip(1).all(|(first, leaf)| *first <= leaf[0]));
-        assert_eq!(leaves.room, leaves.each.iter().map(Vec::capacity).sum::<usize>());
+        let rest = leaves.rest.as_ref();
+        assert!(rest.is_none_or(|rest| !rest.leaves.is_empty() && !leaves.first.is_empty()));
+        let others = rest.into_iter().flat_map(|rest| &rest.leaves);
+        assert!(others.clone().all(|leaf| !leaf.is_empty() && leaf.len() < MOST && leaf.capacity() <= 2 * MOST));
+        assert!(rest.is_none_or(|rest| rest.begins.iter().zip(&rest.leaves).all(|(begin, leaf)| *begin <= leaf[0])));
+        assert_eq!(leaves.room, leaves.first.capacity() + others.map(Vec::capacity).sum::<usize>());
         assert_eq!(read(leaves, [0, u64::MAX]), all.iter().copied().collect::<Vec<_>>());
     }
 
     proptest! {
         #[test]
         fn they_are_a_set_in_order(
-            begin in proptest::collection::btree_set(0u64..5_000, 0..600),
-            steps in proptest::collection::vec((any::<bool>(), 0u64..5_000), 0..3_000),
-            ranges in proptest::collection::vec((0u64..5_100, 0u64..5_100), 20),
+            begin in proptest::collection::btree_set(0u64..20_000, 0..2_000),
+            steps in proptest::collection::vec((any::<bool>(), 0u64..20_000), 0..3_000),
+            ranges in proptest::collection::vec((0u64..20_100, 0u64..20_100), 20),
         ) {
             let begun: Vec<u64> = begin.iter().copied().collect();
             let (mut leaves, mut all) = (Leaves::of(&begun), begin);
@@ -159,21 +199,22 @@ mod tests {
         for value in 0..9_990 {
             leaves.remove(value);
         }
-        assert!(leaves.bytes() < 2_000, "{}", leaves.bytes());
+        assert!(leaves.bytes() < 6_000, "{}", leaves.bytes());
         for value in 9_990..10_000 {
             leaves.remove(value);
         }
-        assert_eq!((leaves.bytes(), leaves.each.len(), leaves.firsts.len()), (0, 0, 0));
+        assert_eq!((leaves.bytes(), leaves.rest.is_none()), (0, true));
     }
 
     #[test]
     fn a_refused_slice_is_the_last() {
-        let leaves = Leaves::of(&(0..1_000).collect::<Vec<_>>());
+        let leaves = Leaves::of(&(0..10_000).collect::<Vec<_>>());
         let mut slices = 0;
         leaves.read([0, u64::MAX], |_| {
             slices += 1;
             slices < 3
         });
         assert_eq!(slices, 3);
+        assert!(leaves.contains(0) && leaves.contains(9_999) && !leaves.contains(10_000));
     }
 }

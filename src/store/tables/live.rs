@@ -21,10 +21,10 @@ use crate::permutation::ones;
 use crate::{Fingerprint, Result, TableDesign};
 
 /// The values of a table lie in up to 2^this strips.
-const MOST_STRIP_BITS: u32 = 10;
+const MOST_STRIP_BITS: u32 = 12;
 
 /// Those of all tables lie in about so many.
-const MOST_STRIPS: usize = 1 << 14;
+const MOST_STRIPS: usize = 1 << 15;
 
 /// What a value takes, about.
 const VALUE_BYTES: u64 = 13;
@@ -55,7 +55,9 @@ struct Strips {
     asks: u32,
 }
 
+/// One line of the processor's cache.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 struct Strip {
     values: RwLock<Values>,
     asked: AtomicU32,
@@ -174,6 +176,24 @@ impl LiveValues {
                 values.leaves = None;
             }
         }
+    }
+
+    /// Has the processor fetch what a read from a value on needs first. Where reads of several tables follow, they need
+    /// not wait one after the other.
+    pub(super) fn fetch(&self, table: usize, value: u64) {
+        let strip = self.tables[table].place(value);
+        if let Ok(values) = strip.values.try_read()
+            && let Some(leaves) = &values.leaves
+        {
+            leaves.fetch(value);
+        }
+    }
+
+    /// Whether a generation has a sketch: `None` where that is not known without a look.
+    pub(super) fn contains(&self, design: &TableDesign, sketch: Fingerprint) -> Option<bool> {
+        let value = design.tables()[0].permute(sketch);
+        let values = self.tables[0].place(value).values.read().unwrap_or_else(PoisonError::into_inner);
+        values.leaves.as_ref().map(|leaves| leaves.contains(value))
     }
 
     /// Reads the values of a table from one to another, which share what a probe fixes, in order and slice by slice
@@ -318,10 +338,11 @@ mod tests {
 
     #[test]
     fn a_strip_is_filled_once_it_was_asked_for_often_enough() {
-        let disk = Disk::new(0..200_000);
-        let live = LiveValues::new(&disk.0, 200_000, ROOM);
+        let disk = Disk::new(0..20_000);
+        // As if there were more.
+        let live = LiveValues::new(&disk.0, 1_000_000, ROOM);
         let bounds = [7 << 48, 7 << 48 | ones(48)];
-        let asks = (200_000 >> MOST_STRIP_BITS) / ENTRIES_A_PROBE;
+        let asks = (1_000_000 >> MOST_STRIP_BITS) / ENTRIES_A_PROBE;
         assert!(asks > 1);
         for ask in 0..2 * asks {
             let read = disk.read(&live, 1, bounds);

@@ -3,15 +3,20 @@
 //! A value that several generations have is one candidate. So the few that have keys of their own are read first,
 //! and are left out where the sealed ones have them too.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::scratch::{Room, Scratch};
+use super::within::within;
 use super::{Ranges, Rows, SealedTables, Tables, Work};
+use crate::design::cost;
 use crate::engine::{Cursor, Engine, Tier, Visited, malformed};
 use crate::format::Malformed;
 use crate::format::keys::TableKeys;
 use crate::isa::Isa;
 use crate::near::near;
+use crate::overlap::common;
 use crate::page::{self, Page};
 use crate::permutation::ones;
 use crate::store::TableStats;
@@ -48,7 +53,7 @@ impl Near<'_> {
     ) {
         found.clear();
         near(Isa::detected(), values, probed.query, self.max_distance, found);
-        let again = own.iter().filter(|value| values.binary_search(value).is_ok()).count();
+        let again = common(Isa::detected(), values, own);
         found.retain(|value| own.binary_search(value).is_err());
         counts.candidates += (values.len() - again) as u64;
         counts.verified += found.len() as u64;
@@ -96,6 +101,8 @@ pub(super) struct Reader<'a> {
     table: usize,
     of: &'a Table,
     tier: Tier,
+    /// A stretch that was looked up already, and its first value.
+    ahead: Option<(u64, Arc<[u64]>)>,
     /// Whether live values are read from the tables although they are in memory.
     is_test: bool,
     scratch: Scratch,
@@ -111,7 +118,26 @@ impl<'a> Reader<'a> {
     pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize, tier: Tier) -> Self {
         let rows = tables.rows().map(|rows| OneOfRows { rows, cursor: None }).collect();
         let (keys, sealed, of) = (tables.keys[table], tables.sealed.as_ref(), &tables.design.tables()[table]);
-        Self { engine, keys, rows, sealed, table, of, tier, is_test: false, scratch: Scratch::take() }
+        Self { engine, keys, rows, sealed, table, of, tier, ahead: None, is_test: false, scratch: Scratch::take() }
+    }
+
+    /// Takes the stretch that a value is in, where that is in memory.
+    pub(super) fn with_stretch(mut self, value: u64, stretch: Option<Arc<[u64]>>) -> Self {
+        let begin = self.sealed.map(|sealed| sealed.stretches.bounds(self.table, value).0);
+        self.ahead = begin.zip(stretch);
+        self
+    }
+
+    /// The stretch that a value is in, where that is in memory.
+    fn stretch(&mut self, sealed: &SealedTables, value: u64) -> Option<Arc<[u64]>> {
+        let begin = sealed.stretches.bounds(self.table, value).0;
+        match self.ahead.take() {
+            Some((of, stretch)) if of == begin => Some(stretch),
+            other => {
+                self.ahead = other;
+                sealed.stretches.get(self.table, value)
+            }
+        }
     }
 
     /// Reads the tables of live values themselves.
@@ -157,7 +183,7 @@ impl<'a> Reader<'a> {
         let [from, to] = probed.bounds();
         if near.work.is_limited() {
             self.visit_within_limits(sealed, probed, near, counts)?;
-        } else if let Some(stretch) = sealed.stretches.get(self.table, from) {
+        } else if let Some(stretch) = self.stretch(sealed, from) {
             let Room { own, found, .. } = &mut *self.scratch;
             near.compare(probed, within(&stretch, from, to), own, found, counts);
         } else if self.tier == Tier::Cached {
@@ -177,7 +203,12 @@ impl<'a> Reader<'a> {
         counts: &mut TableStats,
     ) -> Result<()> {
         let engine = self.engine;
-        let mut pages = engine.cursor(&sealed.families[self.table])?;
+        let family = &sealed.families[self.table];
+        // Of what may be read beyond one block, all is read at once.
+        let mut pages = match cost::bytes_ahead(self.of.prefix_bits(), sealed.sketches) {
+            0 => engine.cursor(family)?,
+            bytes => engine.cursor_ahead(family, bytes),
+        };
         let Room { own, values, found, stretch } = &mut *self.scratch;
         let [from, to] = probed.bounds();
         let (begin, end) = sealed.stretches.bounds(self.table, from);
@@ -273,12 +304,6 @@ impl<'a> Reader<'a> {
         }
         Ok(Visited::Whole)
     }
-}
-
-/// The values from one to another, of some in order.
-pub(super) fn within(values: &[u64], from: u64, to: u64) -> &[u64] {
-    let values = &values[values.partition_point(|&value| value < from)..];
-    &values[..values.partition_point(|&value| value <= to)]
 }
 
 /// A page of a table, and its last value.

@@ -9,7 +9,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Tables;
-use super::probe::{Near, Reader, bounds, page_of, within};
+use super::probe::{Near, Reader, bounds, page_of};
+use super::within::within;
 use crate::design::visit_prefixes;
 use crate::engine::{Engine, Tier};
 use crate::isa::Isa;
@@ -20,6 +21,9 @@ use crate::store::threads::in_threads;
 use crate::store::work::{Limits, Work};
 use crate::store::{QueryStats, TableStats};
 use crate::{Fingerprint, Probes, Result, Table};
+
+/// A sweep of most pages reads so many bytes at once.
+const AHEAD_BYTES: u64 = 256 << 10;
 
 /// Each thread gets so many pieces, so that all end at about the same time.
 const PIECES_A_THREAD: usize = 4;
@@ -275,7 +279,7 @@ impl<'a> Pages<'a> {
         let sealed = tables.sealed.as_ref();
         let family = sealed.map(|sealed| &sealed.families[piece.table]);
         let cursor = match family {
-            Some(family) if is_dense => Some(engine.cursor_ahead(family)),
+            Some(family) if is_dense => Some(engine.cursor_ahead(family, AHEAD_BYTES)),
             family => family.map(|family| engine.cursor(family)).transpose()?,
         };
         Ok(Self {

@@ -77,7 +77,7 @@ pub(crate) struct BenchLoad {
   nearstone bench query --fingerprints 1M --live 1
   nearstone bench query --fingerprints 10M --queries 100K --batch --threads 1,2
   nearstone bench query --fingerprints 10M --ask 7 --scan
-  nearstone bench query --store seen --direct --cache 512M --no-reference")]
+  nearstone bench query --store seen --direct --limit 1G --no-reference")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct BenchQuery {
     #[command(flatten)]
@@ -106,7 +106,10 @@ pub(crate) struct BenchQuery {
     /// The block cache
     #[arg(long, value_name = "BYTES", default_value = "4G", value_parser = size)]
     pub(crate) cache: usize,
-    /// Read past the cache of the system
+    /// The memory of the open store, all in all, instead
+    #[arg(long, value_name = "BYTES", value_parser = size, conflicts_with = "cache")]
+    pub(crate) limit: Option<usize>,
+    /// Read past the cache of the system, and tell how long a single read takes
     #[arg(long)]
     pub(crate) direct: bool,
     /// How many threads may read for a query

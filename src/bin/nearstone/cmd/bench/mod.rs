@@ -3,6 +3,7 @@
 pub(crate) mod admit;
 mod data;
 pub(crate) mod load;
+mod medium;
 pub(crate) mod pairs;
 pub(crate) mod query;
 

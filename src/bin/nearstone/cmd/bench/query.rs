@@ -10,7 +10,7 @@ use nearstone::yardstick::{Arrays, scan};
 use nearstone::{Fingerprint, Options, Probes, Reads, SimhashStore, TableDesign};
 use serde_json::{Value, json};
 
-use super::{Times, folder, per, rss};
+use super::{Times, folder, peak_rss, per, rss};
 use crate::args::BenchQuery;
 use crate::failure::Outcome;
 use crate::interrupt;
@@ -18,9 +18,13 @@ use crate::output::Output;
 use crate::progress::{bytes, thousands};
 
 use super::data::Data;
+use super::medium::random_reads;
 
 /// The queries are asked once, and then so many times again.
 const PASSES: usize = 3;
+
+/// So many single reads of the medium are measured.
+const READS: u64 = 5_000;
 
 pub(crate) fn run(args: &BenchQuery) -> anyhow::Result<Outcome> {
     let folder = folder(args.made.dir.as_deref())?;
@@ -30,18 +34,19 @@ pub(crate) fn run(args: &BenchQuery) -> anyhow::Result<Outcome> {
         let &BenchQuery { ref made, live, crowded, memory, .. } = args;
         Data { made, live, crowded, planted: 0.0, memory }.store(path)?;
     }
-    let options = Options::new()
-        .sketches_only()
-        .cache_bytes(args.cache)
-        .direct_reads(args.direct)
-        .read_threads(args.read_threads)
-        .auto_seal(None);
+    let options = Options::new().sketches_only();
+    let options = match args.limit {
+        Some(limit) => options.memory_bytes(limit),
+        None => options.cache_bytes(args.cache),
+    };
+    let options = options.direct_reads(args.direct).read_threads(args.read_threads).auto_seal(None);
     let bench = Bench::new(args, SimhashStore::open(path, &options.clone().count_reads(false))?)?;
     let mut runs = Vec::new();
     for &threads in &args.threads {
         runs.push(bench.measure(threads.into(), args.batch)?);
     }
     let after = rss();
+    let reads = if args.direct { random_reads(path, READS) } else { None };
     // Counts take time, so what was timed was not counted.
     let Bench { store, queries, .. } = bench;
     let design = store.design().clone();
@@ -49,7 +54,8 @@ pub(crate) fn run(args: &BenchQuery) -> anyhow::Result<Outcome> {
     drop(store);
     let counts = Counts::measure(path, &options.count_reads(true), &queries, args.ask())?;
     let reference = if args.no_reference { None } else { Some(Reference::measure(args, path, &design, &queries)?) };
-    let report = Report { args, design, documents, queries: queries.len() as u64, runs, after, counts, reference };
+    let queries = queries.len() as u64;
+    let report = Report { args, design, documents, queries, runs, after, reads, counts, reference };
     let mut out = Output::stdout();
     let text = if args.json { format!("{}\n", report.json()) } else { report.text() };
     out.bytes(text.as_bytes())?;
@@ -73,6 +79,8 @@ struct Run {
     /// The same where all are asked at once.
     batch_a_second: Option<f64>,
     matches: u64,
+    /// The resident set of the process after the first time.
+    rss_first: Option<u64>,
 }
 
 impl Bench {
@@ -92,6 +100,7 @@ impl Bench {
 
     fn measure(&self, threads: usize, is_batch: bool) -> anyhow::Result<Run> {
         let (first, _, matches) = self.pass(threads)?;
+        let rss_first = rss();
         let mut passes = Vec::new();
         for _ in 0..PASSES {
             passes.push(self.pass(threads)?);
@@ -99,7 +108,7 @@ impl Bench {
         passes.sort_by(|a, b| a.0.quantile(0.5).total_cmp(&b.0.quantile(0.5)));
         let (again, a_second, _) = passes.swap_remove(PASSES / 2);
         let batch_a_second = if is_batch { Some(self.batch(threads, matches)?) } else { None };
-        Ok(Run { threads, first, again, a_second, batch_a_second, matches })
+        Ok(Run { threads, first, again, a_second, batch_a_second, matches, rss_first })
     }
 
     /// Asks all queries at once, and returns how many were answered a second.
@@ -244,6 +253,7 @@ struct Report<'a> {
     queries: u64,
     runs: Vec<Run>,
     after: Option<u64>,
+    reads: Option<Times>,
     counts: Counts,
     reference: Option<Reference>,
 }
@@ -286,11 +296,19 @@ impl Report<'_> {
                 bytes(reads.bytes / self.queries.max(1))
             ));
         }
-        if let Some(rss) = self.after {
+        if let Some(reads) = &self.reads {
+            let ratio = self.runs.first().map_or(0.0, |run| run.again.quantile(0.5) / reads.quantile(0.5));
+            lines.push(format!("random reads      {} of 4 KiB; a query takes {ratio:.1} times as long", reads.text()));
+        }
+        let first = self.runs.first().and_then(|run| run.rss_first);
+        if let Some((first, rss)) = first.zip(self.after) {
+            let (first, rss, most) = (bytes(first), bytes(rss), peak_rss().map_or_else(String::new, bytes));
+            let allowed = match self.args.limit {
+                Some(limit) => format!("{} for all of it", bytes(limit as u64)),
+                None => format!("a cache of {}", bytes(self.args.cache as u64)),
+            };
             lines.push(format!(
-                "memory            {} after them, with a cache of {}",
-                bytes(rss),
-                bytes(self.args.cache as u64)
+                "memory            {first} after the first time, {rss} at the end, {most} at most; {allowed}"
             ));
         }
         let Some(reference) = &self.reference else { return lines.join("\n") + "\n" };
@@ -331,8 +349,11 @@ impl Report<'_> {
             "runs": runs.collect::<Vec<_>>(),
             "reads_first": reads(&self.counts.first),
             "reads_again": reads(&self.counts.again),
+            "random_reads": self.reads.as_ref().map(Times::json),
             "rss_bytes": self.after,
+            "peak_rss_bytes": peak_rss(),
             "cache_bytes": self.args.cache,
+            "limit_bytes": self.args.limit,
             "arrays": self.reference.as_ref().map(|reference| reference.arrays.json()),
             "scan": self.reference.as_ref().and_then(|reference| reference.scan.as_ref()).map(Times::json),
             "is_exact": self.is_exact(),
