@@ -15,9 +15,11 @@ const PROBE_NANOS: f64 = 650.0;
 const CANDIDATE_NANOS: f64 = 2.0;
 /// A value of a sealed table that is read from end to end.
 const SCAN_NANOS: f64 = 6.0;
-/// The same of live tables that are not in memory: keys of RocksDB.
+/// A probe of a live table that is not in memory: keys of RocksDB.
 const LIVE_PROBE_NANOS: f64 = 1_000.0;
+/// A candidate of such a probe.
 const LIVE_CANDIDATE_NANOS: f64 = 200.0;
+/// An entry of a live table that is read from end to end.
 const LIVE_SCAN_NANOS: f64 = 100.0;
 /// A block that is not cached: read at random from the disk, checked, decoded.
 const BLOCK_MICROS: f64 = 110.0;
@@ -71,7 +73,11 @@ pub(super) fn query(design: &TableDesign, probes: Option<&Probes>, sketches: u64
         is_scan: true,
     };
     match (by_probes, probes) {
-        (Some(cost), Some(probes)) if !is_scanned(design, probes, Stored { sealed: sketches, live: 0 }) => cost,
+        (Some(cost), Some(probes))
+            if !is_scanned(design, probes, Stored { sealed: sketches, live: 0, in_memory: 0 }) =>
+        {
+            cost
+        }
         _ => scan,
     }
 }
@@ -84,6 +90,8 @@ const PROBES_NOT_WEIGHED: u64 = 64;
 pub(crate) struct Stored {
     pub(crate) sealed: u64,
     pub(crate) live: u64,
+    /// Of the live ones, those that probes find in memory.
+    pub(crate) in_memory: u64,
 }
 
 impl Stored {
@@ -97,7 +105,7 @@ impl Stored {
 
     /// What so many probes and candidates take, each of which meets sealed and live ones by their share.
     fn probing_nanos(self, probes: u64, candidates: f64) -> f64 {
-        let live = float(self.live) / float(self.all().max(1));
+        let live = float(self.live - self.in_memory) / float(self.all().max(1));
         let of = |sealed: f64, of_live: f64| sealed + (of_live - sealed) * live;
         float(probes) * of(PROBE_NANOS, LIVE_PROBE_NANOS) + candidates * of(CANDIDATE_NANOS, LIVE_CANDIDATE_NANOS)
     }
@@ -205,7 +213,7 @@ mod tests {
     fn few_entries_are_read_from_end_to_end_rather_than_probed_a_thousand_times() {
         let design = TableDesign::combine(4, 1, 12).unwrap();
         let probes = design.probes_for(12).unwrap();
-        let is_scanned = |probes, sealed, live| is_scanned(&design, probes, Stored { sealed, live });
+        let is_scanned = |probes, sealed, live| is_scanned(&design, probes, Stored { sealed, live, in_memory: 0 });
         assert!(is_scanned(&probes, 50_000, 0) && is_scanned(&probes, 0, 5_000));
         assert!(!is_scanned(&probes, 10_000_000, 0) && !is_scanned(&probes, 0, 10_000_000));
         assert!(!is_scanned(&design.probes_for(3).unwrap(), 1, 0));

@@ -83,6 +83,8 @@ pub(crate) struct Cursor<'a> {
     family: &'a Handle,
     /// The pool that it goes back to, unless it is used once.
     files: Option<&'a Files>,
+    /// Whether it was told to stop at something that it may meet.
+    may_stop: bool,
 }
 
 impl Pool {
@@ -106,7 +108,8 @@ pub(super) fn pooled<'a>(
     has_few_files: bool,
 ) -> Result<Cursor<'a>, rocksdb::Error> {
     let files = family.cursors().files.get_or_init(|| Files::of(database, family, has_few_files));
-    let mut cursor = Cursor { iterator: None, place: 0, tier, database, family, files: Some(files) };
+    let mut cursor =
+        Cursor { iterator: None, place: 0, tier, database, family, files: Some(files), may_stop: tier == Tier::Cached };
     if !family.family().is_sealed() {
         // What is open read-only does not change, and RocksDB refuses to refresh it.
         if let Some(mut iterator) = files.idle[0][tier as usize].pop() {
@@ -128,11 +131,15 @@ fn new(database: &Arc<Database>, family: &Handle, tier: Tier) -> OwnedIterator {
     }
     options.set_prefix_same_as_start(true);
     options.set_auto_readahead_size(false);
-    // What is read of these is kept decoded by those who read it. Parts of an index that are not pinned go the way of
-    // the rest.
-    let is_kept_decoded = matches!(family.family(), Family::Pages { .. });
-    options.fill_cache(!(is_kept_decoded && database.pins_index.load(Ordering::Relaxed)));
+    options.fill_cache(fills_cache(database, family));
     OwnedIterator::new(database, family, options)
+}
+
+/// Whether what is read goes to the block cache. What is read of tables in pages is kept decoded by those who read it; parts
+/// of an index that are not pinned go the way of the rest.
+fn fills_cache(database: &Database, family: &Handle) -> bool {
+    let is_kept_decoded = matches!(family.family(), Family::Pages { .. });
+    !(is_kept_decoded && database.pins_index.load(Ordering::Relaxed))
 }
 
 impl Cursor<'_> {
@@ -145,7 +152,7 @@ impl Cursor<'_> {
                 self.place = place;
             }
         }
-        let Self { iterator, place, tier, database, family, files } = self;
+        let Self { iterator, place, tier, database, family, files, .. } = self;
         iterator.get_or_insert_with(|| {
             files
                 .and_then(|files| files.idle[*place][*tier as usize].pop())
@@ -155,8 +162,7 @@ impl Cursor<'_> {
 
     /// Whether an error is what the cursor was told to stop at.
     pub(super) fn may_give_up(&self, error: &rocksdb::Error) -> bool {
-        let may = self.files.is_none() || self.tier == Tier::Cached;
-        may && error.kind() == rocksdb::ErrorKind::Incomplete
+        self.may_stop && error.kind() == rocksdb::ErrorKind::Incomplete
     }
 
     fn give_back(&mut self) {
@@ -218,10 +224,10 @@ impl Drop for Cursor<'_> {
 /// A cursor that is used once and moves forward only: with the first block that is not cached it reads so many bytes more.
 pub(super) fn ahead<'a>(database: &'a Arc<Database>, family: &'a Handle, bytes: usize) -> Cursor<'a> {
     let mut options = ReadOptions::default();
-    options.fill_cache(false);
+    options.fill_cache(fills_cache(database, family));
     options.set_readahead_size(bytes);
     let iterator = OwnedIterator::new(database, family, options);
-    Cursor { iterator: Some(iterator), place: 0, tier: Tier::All, database, family, files: None }
+    Cursor { iterator: Some(iterator), place: 0, tier: Tier::All, database, family, files: None, may_stop: false }
 }
 
 /// A cursor that is used once, and gives up where more than `max_deleted` deleted keys lie in its way.
@@ -230,7 +236,7 @@ pub(super) fn bounded<'a>(database: &'a Arc<Database>, family: &'a Handle, max_d
     options.set_prefix_same_as_start(true);
     options.set_max_skippable_internal_keys(max_deleted);
     let iterator = OwnedIterator::new(database, family, options);
-    Cursor { iterator: Some(iterator), place: 0, tier: Tier::All, database, family, files: None }
+    Cursor { iterator: Some(iterator), place: 0, tier: Tier::All, database, family, files: None, may_stop: true }
 }
 
 /// How many deleted keys [`first_keys`] passes over.

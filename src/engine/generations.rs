@@ -38,6 +38,7 @@ impl Engine {
         let resources = self.resources.for_files(bytes);
         if families.iter().any(|family| family.is_sealed()) {
             self.database.pins_index.store(resources.pins_index, Ordering::Relaxed);
+            self.database.pinned_bytes.store(resources.pinned_bytes, Ordering::Relaxed);
         }
         for &family in families {
             let options = options::of(Some(family), retention_millis, &self.cache, &resources, Some(&self.expiry));

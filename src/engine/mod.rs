@@ -22,7 +22,7 @@ use rocksdb::{
 };
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub(crate) use cursor::{Cursor, Tier};
@@ -48,6 +48,8 @@ struct Database {
     db: Db,
     /// Whether the indexes of sealed families stay in the cache.
     pins_index: AtomicBool,
+    /// About what they take.
+    pinned_bytes: AtomicU64,
     _lock: Lock,
 }
 
@@ -320,6 +322,11 @@ impl Engine {
     /// The bytes for caches of all kinds.
     pub(crate) fn cache_capacity_bytes(&self) -> u64 {
         self.resources.cache_bytes as u64
+    }
+
+    /// About how many of them indexes take that stay in the cache.
+    pub(crate) fn pinned_bytes(&self) -> u64 {
+        self.database.pinned_bytes.load(Ordering::Relaxed)
     }
 
     /// Sets how many of them the blocks of files may take.

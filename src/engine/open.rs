@@ -9,7 +9,7 @@
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use rocksdb::{Cache, ColumnFamilyDescriptor, WriteOptions};
@@ -179,7 +179,12 @@ impl Engine {
             expiry.clock.is_at_least(limit);
             expiry.limit.store(limit, Ordering::SeqCst);
         }
-        let database = Arc::new(Database { db, pins_index: AtomicBool::new(sized.pins_index), _lock: lock });
+        let database = Arc::new(Database {
+            db,
+            pins_index: AtomicBool::new(sized.pins_index),
+            pinned_bytes: AtomicU64::new(sized.pinned_bytes),
+            _lock: lock,
+        });
         let families = names.iter().filter_map(|name| name.parse().ok());
         let handles = families.filter_map(|family| Handle::new(&database, family)).collect();
         let counted = resources.counts_reads.then_some(options);

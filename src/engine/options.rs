@@ -24,6 +24,8 @@ pub(crate) struct Resources {
     pub(crate) counts_reads: bool,
     /// Whether indexes are small enough to stay in the cache.
     pub(crate) pins_index: bool,
+    /// About what the indexes take that do.
+    pub(crate) pinned_bytes: u64,
     /// Whether the database is to be opened although files of it may be missing.
     pub(crate) is_lenient: bool,
 }
@@ -35,7 +37,9 @@ impl Resources {
     /// The resources for files of so many bytes. Their index stays in the cache where it takes a quarter of it at most:
     /// to look a part of it up there costs nearly as much as to look up what it leads to.
     pub(crate) fn for_files(mut self, bytes: u64) -> Self {
-        self.pins_index = bytes / INDEX_SHARE <= self.cache_bytes as u64 / 4;
+        let index = bytes / INDEX_SHARE;
+        self.pins_index = index <= self.cache_bytes as u64 / 4;
+        self.pinned_bytes = if self.pins_index { index } else { 0 };
         self
     }
 

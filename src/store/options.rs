@@ -89,10 +89,11 @@ impl Options {
     /// Sets how much memory the store may take, all in all, by setting [`Options::cache_bytes`] and
     /// [`Options::write_buffer_bytes`]. Less than 64 MiB counts as that.
     ///
-    /// Of `m` bytes, 24 MiB and an eighth are set aside for what is not counted: readers of files, cursors, threads and
+    /// Of `bytes`, 24 MiB and an eighth are set aside for what is not counted: readers of files, cursors, threads and
     /// what the allocator keeps. A quarter of the rest, and at most 128 MiB, is for write buffers, and what is left for
     /// caches. [`Stats`](crate::Stats) tells what is in use. Loads, seals and [`Store::pairs`](crate::Store::pairs) have
-    /// memory of their own, by options of their own; answers are the caller's.
+    /// memory of their own, by options of their own; a seal that the store begins by itself, and [`Store::expire`](crate::Store::expire)
+    /// where sealed documents have expired, take up to 256 MiB ([`Options::auto_seal`]). Answers are the caller's.
     ///
     /// ```
     /// use nearstone::Options;
@@ -100,9 +101,9 @@ impl Options {
     /// let options = Options::new().memory_bytes(1 << 30).direct_reads(true);
     /// ```
     #[must_use]
-    pub fn memory_bytes(self, m: usize) -> Self {
-        let m = m.max(Self::MIN_MEMORY_BYTES);
-        let counted = m - m / 8 - Self::UNCOUNTED_BYTES;
+    pub fn memory_bytes(self, bytes: usize) -> Self {
+        let bytes = bytes.max(Self::MIN_MEMORY_BYTES);
+        let counted = bytes - bytes / 8 - Self::UNCOUNTED_BYTES;
         let buffers = (counted / 4).min(Self::DEFAULT_WRITE_BUFFER_BYTES);
         self.write_buffer_bytes(buffers).cache_bytes(counted - buffers)
     }
@@ -234,5 +235,24 @@ impl Options {
 impl Default for Options {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_memory_is_shared_out() {
+        let shares = |bytes| {
+            let options = Options::new().memory_bytes(bytes);
+            (options.cache_bytes, options.write_buffer_bytes)
+        };
+        assert_eq!([0, 1, 64 << 20].map(shares), [(24 << 20, 8 << 20); 3]);
+        assert_eq!(shares(1 << 30), ((1 << 30) - (128 << 20) - (24 << 20) - (128 << 20), 128 << 20));
+        for bytes in (26..40).map(|bits| 1 << bits).chain([usize::MAX]) {
+            let (cache, buffers) = shares(bytes);
+            assert!(cache + buffers <= bytes - bytes / 8 && cache >= 3 * buffers, "{bytes}");
+        }
     }
 }

@@ -233,14 +233,6 @@ impl std::ops::Sub for Reads {
     }
 }
 
-impl Stats {
-    /// Returns the bytes of memory that the open store counts: write buffers, caches and readers of files.
-    #[must_use]
-    pub fn memory_bytes(&self) -> u64 {
-        self.write_buffer_bytes + self.cache_bytes + self.reader_bytes
-    }
-}
-
 /// The size of a store, from [`Store::stats`](crate::Store::stats).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -273,4 +265,12 @@ pub struct Stats {
     pub generation: u64,
     /// When the store was created, to the millisecond.
     pub created_at: SystemTime,
+}
+
+impl Stats {
+    /// Returns the bytes of memory that the open store counts: write buffers, caches and readers of files.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.write_buffer_bytes + self.cache_bytes + self.reader_bytes
+    }
 }

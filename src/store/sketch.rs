@@ -167,6 +167,8 @@ impl<'a, S> Ask<'a, S> {
 pub(crate) enum Way {
     /// As is cheapest.
     Cheapest,
-    /// By probes of the tables themselves wherever they are possible, to test them.
+    /// By probes wherever they are possible, to test them.
     Probes,
+    /// The same of the tables themselves, although they are in memory.
+    Tables,
 }

@@ -9,6 +9,7 @@ mod ranges;
 mod scratch;
 mod shares;
 mod stretches;
+mod strip;
 mod sweep;
 mod values;
 mod within;
@@ -75,6 +76,12 @@ fn stretches_of(engine: &Engine, design: &TableDesign, sketches: u64) -> Arc<Str
 /// More bytes than a table entry takes in a file.
 const MOST_ENTRY_BYTES: u64 = 24;
 
+/// About how many entries a table with keys has. The engine's estimate may sink too low after many deletions, but files do
+/// not.
+fn sketches_of(engine: &Engine, family: &Handle) -> Result<u64> {
+    Ok(engine.approximate_keys(family)?.max(engine.file_bytes(family)? / MOST_ENTRY_BYTES))
+}
+
 impl Tables {
     pub(in crate::store) fn probes(&self, distance: u32) -> Option<&Probes> {
         self.probes[distance as usize].get_or_init(|| self.design.probes_for(distance)).as_ref()
@@ -89,17 +96,18 @@ impl Tables {
         [Some(&self.live), self.frozen.as_ref()].into_iter().flatten().filter(|rows| rows.is_used())
     }
 
-    /// About how many distinct sketches there are. The engine's estimate may sink too low after many
-    /// deletions, but files do not.
+    /// About how many distinct sketches there are.
     pub(in crate::store) fn sketches(&self, engine: &Engine) -> Result<u64> {
         Ok(self.stored(engine)?.all())
     }
 
     fn stored(&self, engine: &Engine) -> Result<Stored> {
-        let mut stored = Stored { sealed: self.sealed.as_ref().map_or(0, |sealed| sealed.sketches), live: 0 };
+        let sealed = self.sealed.as_ref().map_or(0, |sealed| sealed.sketches);
+        let mut stored = Stored { sealed, live: 0, in_memory: 0 };
         for rows in self.rows() {
-            let family = &rows.families[0];
-            stored.live += engine.approximate_keys(family)?.max(engine.file_bytes(family)? / MOST_ENTRY_BYTES);
+            let sketches = sketches_of(engine, &rows.families[0])?;
+            stored.live += sketches;
+            stored.in_memory += if rows.values.are_given_up() { 0 } else { sketches };
         }
         Ok(stored)
     }
@@ -141,7 +149,7 @@ impl Index<Fingerprint> for Tables {
             } else {
                 // Nobody writes to a generation before the first view that has it.
                 let is_empty = !is_used.load(std::sync::atomic::Ordering::SeqCst);
-                let sketches = if is_empty { 0 } else { engine.approximate_keys(&families[0])?.max(1) };
+                let sketches = if is_empty { 0 } else { sketches_of(engine, &families[0])?.max(1) };
                 Arc::new(LiveValues::new(design, sketches, shares::most_live_bytes(engine)))
             };
             Ok::<_, crate::Error>(Rows { families, is_used, generation, values })
@@ -208,7 +216,7 @@ impl Index<Fingerprint> for Tables {
             Layer::Frozen => self.frozen.as_ref(),
             Layer::Sealed => None,
         };
-        rows.and_then(|rows| rows.values.contains(&self.design, *sketch)).unwrap_or(true)
+        rows.is_none_or(|rows| rows.values.may_have(&self.design, *sketch))
     }
 
     fn identity(&self, family: usize, key: &[u8]) -> Decoded<impl AsRef<[u8]>> {
@@ -267,7 +275,9 @@ impl Index<Fingerprint> for Tables {
         work: &mut Work,
         stats: &mut QueryStats,
     ) -> Result<Vec<(u32, Fingerprint)>> {
-        self.near_one(engine, ask, work, stats)
+        let near = self.near_one(engine, ask, work, stats);
+        self.share(engine);
+        near
     }
 
     fn near_all(
@@ -277,7 +287,9 @@ impl Index<Fingerprint> for Tables {
         max_distance: u32,
         threads: usize,
     ) -> Result<Vec<NearOne<Fingerprint>>> {
-        self.near_many(engine, sketches, max_distance, threads)
+        let near = self.near_many(engine, sketches, max_distance, threads);
+        self.share(engine);
+        near
     }
 
     fn near_each(
@@ -287,6 +299,8 @@ impl Index<Fingerprint> for Tables {
         max_distance: u32,
         work: &mut [Work],
     ) -> Result<Vec<Vec<(u32, Fingerprint)>>> {
-        self.near_few(engine, sketches, max_distance, work)
+        let near = self.near_few(engine, sketches, max_distance, work);
+        self.share(engine);
+        near
     }
 }

@@ -56,12 +56,12 @@ fn check(design: &TableDesign) -> usize {
         // One of each kind of value.
         for of in [3, 50, 75, 120] {
             let asked = Fingerprint::new(flipped(values[of], distance, of as u64 + 7));
-            let answer = query(
-                &store.shared,
-                &Ask { sketch: &asked, max_distance: distance, way: Way::Probes },
-                Limits::default(),
-            )
-            .unwrap();
+            let answer = |way| {
+                let ask = Ask { sketch: &asked, max_distance: distance, way };
+                query(&store.shared, &ask, Limits::default()).unwrap()
+            };
+            let (answer, of_tables) = (answer(Way::Probes), answer(Way::Tables));
+            assert_eq!(answer, of_tables, "{design} at {distance}");
             assert_eq!((answer.stats().scans, answer.stats().probes), (0, probes.total()), "{design} at {distance}");
             let near = values.iter().enumerate().map(|(n, &v)| (Fingerprint::new(v).distance(asked), n.to_string()));
             let mut near: Vec<_> = near.filter(|&(d, _)| d <= distance).collect();

@@ -6,6 +6,9 @@ use std::thread;
 
 use crate::Result;
 
+/// More threads than this are of no use to anyone.
+const MOST_THREADS: usize = 1024;
+
 /// How many threads the machine runs at once.
 pub(super) fn available() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get)
@@ -18,7 +21,8 @@ pub(super) fn in_threads<T: Send>(
     count: usize,
     work: impl Fn(usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
-    if threads.min(count) <= 1 {
+    let threads = threads.min(count).min(MOST_THREADS);
+    if threads <= 1 {
         return (0..count).map(work).collect();
     }
     let next = AtomicUsize::new(0);
@@ -34,9 +38,11 @@ pub(super) fn in_threads<T: Send>(
         }
     };
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads.min(count)).map(|_| scope.spawn(run)).collect();
-        let ended = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        ended.collect::<Vec<Result<()>>>().into_iter().collect::<Result<()>>()
+        // This thread does what is left where the system has no other ones to give.
+        let others: Vec<_> = (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
+        let own = run();
+        let ended = others.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        ended.collect::<Vec<Result<()>>>().into_iter().chain([own]).collect::<Result<()>>()
     })?;
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(piece, _)| *piece);

@@ -79,3 +79,34 @@ fn live_tables_that_are_too_large_for_the_memory_are_read() {
         assert_same(&store, &truth, Fingerprint::new(random.flipped(*value, 2)), 4, "opened again");
     }
 }
+
+/// What queries take into memory leaves less of it to blocks of files, though nothing is written.
+#[test]
+fn all_that_is_kept_is_within_the_memory_for_it() {
+    const CACHE: usize = 8 << 20;
+    let mut random = Random(34);
+    let scratch = Scratch::new();
+    let options = Options::new().cache_bytes(CACHE).write_buffer_bytes(4 << 20);
+    let store = SimhashStore::create(scratch.path(), &TableDesign::default(), &options).unwrap();
+    let values: Vec<u64> = (0..50_000).map(|_| random.next()).collect();
+    for (id, &value) in values.iter().enumerate() {
+        let payload: Vec<u8> = (0..25).flat_map(|_| random.next().to_le_bytes()).collect();
+        store.insert_with(id.to_string(), &Fingerprint::new(value), &payload).unwrap();
+    }
+    store.flush().unwrap();
+    drop(store);
+    for store in [SimhashStore::open(scratch.path(), &options), SimhashStore::open_read_only(scratch.path(), &options)]
+    {
+        let store = store.unwrap();
+        for id in 0..values.len() {
+            assert!(store.get(id.to_string()).unwrap().is_some());
+        }
+        let before = store.stats().unwrap().cache_bytes;
+        for &value in &values {
+            assert_eq!(store.query(&Fingerprint::new(value), 2).unwrap().len(), 1);
+        }
+        let after = store.stats().unwrap().cache_bytes;
+        let most = CACHE as u64 + (CACHE as u64 >> 4);
+        assert!(before > CACHE as u64 / 2 && before <= most && after <= most, "{before}, {after}");
+    }
+}

@@ -20,7 +20,7 @@ pub(crate) use bulk::{Compact, Export, ExportFormat, Load, Merge, Seal};
 pub(crate) use input::{Analysis, Input};
 pub(crate) use pairs::{PairFormat, Pairs};
 pub(crate) use records::{Kind, LoadFormat, Records};
-use values::{count, distance, factor, retention, share};
+use values::{count, distance, factor, retention, share, threads};
 
 /// Find near-duplicate documents, and keep what was seen in a store on disk.
 #[derive(Debug, Parser)]
@@ -288,7 +288,7 @@ pub(crate) struct Query {
     #[arg(long, conflicts_with = "batch")]
     pub(crate) explain: bool,
     /// Threads that answer a batch [default: the number of cores]
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// No progress and no summary
     #[arg(long, short)]

@@ -114,7 +114,7 @@ impl Tables {
         };
         let mut left = probes.radii().iter().flatten().count();
         // What is cut short is cut at the same place however it is read.
-        let is_shared = engine.readers().are_several() && !near.work.is_limited() && way == Way::Cheapest;
+        let is_shared = engine.readers().are_several() && !near.work.is_limited() && way != Way::Tables;
         let tier = if is_shared { Tier::Cached } else { Tier::All };
         let mut colds = Vec::new();
         let mut stretches = self.fetch(*sketch, probes).into_iter();
@@ -135,7 +135,7 @@ impl Tables {
             let mut counts =
                 TableStats { table: i, prefix, radius: Some(radius), probes: 0, candidates: 0, verified: 0 };
             let mut reader = Reader::new(self, engine, i, tier).with_stretch(permuted, stretch);
-            if way == Way::Probes {
+            if way == Way::Tables {
                 reader = reader.of_tables();
             }
             let mut prefixes = Vec::new();

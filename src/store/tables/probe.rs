@@ -104,7 +104,7 @@ pub(super) struct Reader<'a> {
     /// A stretch that was looked up already, and its first value.
     ahead: Option<(u64, Arc<[u64]>)>,
     /// Whether live values are read from the tables although they are in memory.
-    is_test: bool,
+    reads_tables: bool,
     scratch: Scratch,
 }
 
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
     pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize, tier: Tier) -> Self {
         let rows = tables.rows().map(|rows| OneOfRows { rows, cursor: None }).collect();
         let (keys, sealed, of) = (tables.keys[table], tables.sealed.as_ref(), &tables.design.tables()[table]);
-        Self { engine, keys, rows, sealed, table, of, tier, ahead: None, is_test: false, scratch: Scratch::take() }
+        Self { engine, keys, rows, sealed, table, of, tier, ahead: None, reads_tables: false, scratch: Scratch::take() }
     }
 
     /// Takes the stretch that a value is in, where that is in memory.
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
 
     /// Reads the tables of live values themselves.
     pub(super) fn of_tables(mut self) -> Self {
-        self.is_test = true;
+        self.reads_tables = true;
         self
     }
 
@@ -268,7 +268,7 @@ impl<'a> Reader<'a> {
 
     /// Reads the values under a prefix that have keys of their own, a few more than the work allows at most.
     pub(super) fn read_own(&mut self, prefix: u64, work: &Work) -> Result<Visited> {
-        let Self { engine, keys, rows, scratch, of, table, tier, is_test, .. } = self;
+        let Self { engine, keys, rows, scratch, of, table, tier, reads_tables, .. } = self;
         let own = &mut scratch.own;
         own.clear();
         let bounds = bounds(of, prefix);
@@ -278,14 +278,21 @@ impl<'a> Reader<'a> {
                 own.extend_from_slice(values);
                 work.allows((own.len() - begun) as u64)
             };
-            let fill = |[from, to]: [u64; 2], values: &mut Vec<u64>| {
+            let fill = |[from, to]: [u64; 2], most: usize, values: &mut Vec<u64>| {
                 let scan = engine.scan(&rows.families[*table]);
-                Ranges::new(*keys, vec![scan], None, engine.path()).read(from, to, usize::MAX, values).map(drop)
+                let rest = Ranges::new(*keys, vec![scan], None, engine.path()).read(from, to, most.max(1), values)?;
+                Ok(rest.is_none())
             };
-            if !*is_test && rows.values.read(*table, bounds, &mut take, fill)? {
-                continue;
+            if !*reads_tables {
+                let is_read = rows.values.read(*table, bounds, &mut take);
+                // Bounded work has no room for more.
+                let is_filled =
+                    || Ok::<_, crate::Error>(!work.is_limited() && rows.values.fill(*table, bounds[0], fill)?);
+                if is_read || is_filled()? && rows.values.read(*table, bounds, &mut take) {
+                    continue;
+                }
+                own.truncate(begun);
             }
-            own.truncate(begun);
             let cursor = match cursor {
                 Some(cursor) => cursor,
                 None => cursor.insert(engine.cursor_over(&rows.families[*table], *tier)?),

@@ -1,7 +1,8 @@
 //! How the memory for caches is shared.
 //!
-//! What of it the values of live generations take, sealed values that are kept decoded cannot have, and of what is left
-//! they get three quarters, unless all of them take less. Blocks of files get the rest.
+//! What of it the values of live generations and pinned indexes take, sealed values that are kept decoded cannot have, and of
+//! what is left they get three quarters, unless all of them take less. Blocks of files get the rest, and the indexes
+//! are among them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -53,7 +54,8 @@ impl Tables {
         self.shares.told.store(live, Ordering::Relaxed);
         let left = engine.cache_capacity_bytes().saturating_sub(live);
         let sealed = self.sealed.as_ref().map_or(0, |sealed| {
-            let bytes = Stretches::bytes_of_all(&self.design, sealed.sketches).min(left / 4 * 3);
+            let most = left.saturating_sub(engine.pinned_bytes()) / 4 * 3;
+            let bytes = Stretches::bytes_of_all(&self.design, sealed.sketches).min(most);
             sealed.stretches.resize(bytes);
             bytes
         });

@@ -116,6 +116,34 @@ fn compaction_drops_what_has_expired_and_nothing_else() {
     assert_eq!(verified(&store).documents, 800);
 }
 
+/// Table entries outlive the last document, and the store is opened as one in which nothing lives.
+#[test]
+fn entries_that_are_left_of_a_store_without_documents_hide_nothing_that_comes() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = create(&dir);
+    let sketch = |n| Fingerprint::new(value(n));
+    for n in 0..500u64 {
+        store.insert(n.to_be_bytes(), &sketch(n)).unwrap();
+    }
+    store.shared.clock.set(BEGIN + DAY);
+    store.compact().unwrap();
+    assert_eq!(keys(&store), [0, 0, 500]);
+    drop(store);
+    let store = SimhashStore::open(dir.path().join("store"), &options()).unwrap();
+    store.shared.clock.set(BEGIN + DAY);
+    for n in 0..250u64 {
+        assert!(store.query(&sketch(n), 3).unwrap().is_empty());
+        assert!(store.check_and_insert(n.to_be_bytes(), &sketch(n), 3).unwrap().is_admitted(), "{n}");
+        store.insert([&n.to_be_bytes()[..], b"again"].concat(), &sketch(n + 250)).unwrap();
+    }
+    for n in 0..500u64 {
+        assert_eq!(store.query(&sketch(n), 3).unwrap().len(), 1, "{n}");
+        assert!(!store.check_and_insert("other", &sketch(n), 3).unwrap().is_admitted(), "{n}");
+    }
+    assert_eq!(keys(&store), [500, 500, 500]);
+    verified(&store);
+}
+
 #[test]
 fn expire_removes_what_has_expired_everywhere() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,12 +1,13 @@
 //! The arguments of the benchmarks.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use nearstone::{Durability, Options};
+use nearstone::{Durability, TableDesign};
 
 use super::bulk::Work;
-use super::values::{count, distance, share_alone, size};
+use super::values::{count, count_in_memory, distance, share_alone, size, threads};
 
 /// Measure this machine with synthetic data.
 #[derive(Debug, Subcommand)]
@@ -27,15 +28,24 @@ pub(crate) struct Made {
     /// How many fingerprints; K, M and G are thousands, millions, billions
     #[arg(long, value_name = "N", default_value = "10M", value_parser = count)]
     pub(crate) fingerprints: u64,
-    /// The name of a design, as of `create`
-    #[arg(long, value_name = "NAME", default_value = "4x1")]
-    pub(crate) design: String,
+    /// The name of a design, as of `create` [default: BITS + 1 tables of one block]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) design: Option<String>,
     /// The distance in bits that the design is meant for, and that queries ask for
     #[arg(long, value_name = "BITS", default_value_t = 3, value_parser = distance())]
     pub(crate) max_distance: u32,
     /// Where the store goes, in a folder that is removed at the end [default: the system's temporary one]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+}
+
+impl Made {
+    pub(crate) fn design(&self) -> nearstone::Result<TableDesign> {
+        match &self.design {
+            Some(name) => TableDesign::named(name, self.max_distance),
+            None => TableDesign::choose(self.max_distance + 1, self.max_distance),
+        }
+    }
 }
 
 /// Load uniform fingerprints, query some of them, and compare with simpler ways in the same run.
@@ -55,9 +65,9 @@ pub(crate) struct BenchLoad {
     #[arg(long, value_name = "N", default_value = "100M", value_parser = count)]
     pub(crate) yardstick: u64,
     /// How many queries
-    #[arg(long, value_name = "N", default_value = "10K", value_parser = count)]
+    #[arg(long, value_name = "N", default_value = "10K", value_parser = count_in_memory)]
     pub(crate) queries: u64,
-    /// The block cache while it is queried
+    /// The cache while it is queried
     #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = size)]
     pub(crate) cache: usize,
     /// Print JSON
@@ -98,12 +108,12 @@ pub(crate) struct BenchQuery {
     #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = size)]
     pub(crate) memory: usize,
     /// How many queries
-    #[arg(long, value_name = "N", default_value = "10K", value_parser = count)]
+    #[arg(long, value_name = "N", default_value = "10K", value_parser = count_in_memory)]
     pub(crate) queries: u64,
     /// By how many threads they are asked, one number after the other
     #[arg(long, value_name = "N,..", default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) threads: Vec<u8>,
-    /// The block cache
+    /// The cache: blocks, decoded values and live ones
     #[arg(long, value_name = "BYTES", default_value = "4G", value_parser = size)]
     pub(crate) cache: usize,
     /// The memory of the open store, all in all, instead
@@ -113,8 +123,8 @@ pub(crate) struct BenchQuery {
     #[arg(long)]
     pub(crate) direct: bool,
     /// How many threads may read for a query
-    #[arg(long, value_name = "N", default_value_t = Options::DEFAULT_READ_THREADS)]
-    pub(crate) read_threads: usize,
+    #[arg(long, value_name = "N", default_value = "8", value_parser = threads)]
+    pub(crate) read_threads: NonZeroUsize,
     /// Ask all of them at once, too
     #[arg(long)]
     pub(crate) batch: bool,
@@ -170,7 +180,7 @@ pub(crate) struct BenchAdmit {
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share_alone)]
     pub(crate) live: f64,
     /// How many are brought
-    #[arg(long, value_name = "N", default_value = "200K", value_parser = count)]
+    #[arg(long, value_name = "N", default_value = "200K", value_parser = count_in_memory)]
     pub(crate) new: u64,
     /// The share of them that are near a stored one, 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share_alone)]
@@ -184,7 +194,7 @@ pub(crate) struct BenchAdmit {
     /// What each call survives
     #[arg(long, value_enum, default_value_t = Survives::Process)]
     pub(crate) durability: Survives,
-    /// The block cache
+    /// The cache: blocks, decoded values and live ones
     #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = size)]
     pub(crate) cache: usize,
     /// The memory for loading the store
@@ -209,7 +219,7 @@ pub(crate) struct BenchPairs {
     /// The distance that is asked for instead
     #[arg(long, value_name = "BITS", value_parser = distance())]
     pub(crate) ask: Option<u32>,
-    /// The share of the fingerprints that are planted near another one, 0 to 1
+    /// The share of the fingerprints that are planted near another one, 0 to 0.5
     #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = share_alone)]
     pub(crate) planted: f64,
     /// By how many threads, one number after the other

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use nearstone::LoadOptions;
 
 use super::records::Records;
-use super::values::{count, size};
+use super::values::{count, size, threads};
 
 const LOAD_EXAMPLES: &str = "Examples:
   nearstone load seen corpus.jsonl.zst --id-field url            # texts
@@ -59,7 +59,7 @@ pub(crate) struct Work {
     #[arg(long, value_name = "DIR")]
     pub(crate) temp_dir: Option<PathBuf>,
     /// Threads that compute, sort and write [default: the number of cores]
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// No progress and no summary
     #[arg(long, short)]

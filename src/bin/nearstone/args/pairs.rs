@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use nearstone::PairOptions;
 
-use super::values::{distance, size};
+use super::values::{distance, size, threads};
 
 /// List all pairs of near documents of a store, or of two.
 ///
@@ -44,7 +44,7 @@ pub(crate) struct Pairs {
     #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = size)]
     pub(crate) memory: usize,
     /// Threads that compare [default: the number of cores]
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// No progress and no summary
     #[arg(long, short)]

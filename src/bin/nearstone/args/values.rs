@@ -1,5 +1,6 @@
 //! Values of arguments that are more than numbers.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use nearstone::TableDesign;
@@ -31,6 +32,17 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
     };
     let number = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(unit)).filter(|&bytes| bytes > 0);
     number.ok_or_else(|| "a whole number of bytes, with K, M or G behind it, as in 512M".to_owned())
+}
+
+/// Reads a number of threads.
+pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads = text.parse().ok().and_then(NonZeroUsize::new).filter(|threads| threads.get() <= 1024);
+    threads.ok_or_else(|| "a number of 1 to 1024".to_owned())
+}
+
+/// Reads how much a benchmark keeps in memory.
+pub(super) fn count_in_memory(text: &str) -> Result<u64, String> {
+    count(text).and_then(|count| if count <= 1 << 30 { Ok(count) } else { Err("at most 1G".to_owned()) })
 }
 
 /// Reads a factor.

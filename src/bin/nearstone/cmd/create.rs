@@ -4,9 +4,11 @@ use nearstone::SimhashStore;
 
 use crate::args::Create;
 use crate::failure::Outcome;
+use crate::output;
 use crate::prose::say;
 
 pub(crate) fn run(args: &Create) -> anyhow::Result<Outcome> {
+    output::refuse_in_store(&args.store)?;
     let mut options = args.analysis.options();
     if let Some(retention) = args.retention {
         options = options.retention(retention);

@@ -115,10 +115,12 @@ fn open_store(args: &Dedup) -> anyhow::Result<Opened> {
         return Err(too_far(args.max_distance, SimhashStore::ADMISSION_DISTANCE).into());
     }
     if let Some(path) = &args.store {
+        output::refuse_in_store(path)?;
         let store = SimhashStore::create(path, &design, &options)?;
         return Ok(Opened { store, is_new: true, temporary: None });
     }
     let parent = args.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+    output::refuse_in_store(&parent.join("store"))?;
     let temporary = tempfile::Builder::new().prefix("nearstone-").tempdir_in(&parent);
     let temporary = temporary.with_context(|| format!("cannot create a temporary store in {}", parent.display()))?;
     let store = SimhashStore::create(temporary.path().join("store"), &design, &options)?;

@@ -35,12 +35,12 @@ pub(crate) fn run(args: &BenchAdmit) -> anyhow::Result<Outcome> {
             rows.push(bench.measure(threads.into(), Way::Together(together.into()))?);
         }
     }
-    let report = Report { args, after: rss(), sets: in_memory(args, &stored, &bench.new)?, rows };
+    let report = Report { args, sets: in_memory(args, &stored, &bench.new)?, rows };
     let mut out = Output::stdout();
     let text = if args.json { format!("{}\n", report.json()) } else { report.text() };
     out.bytes(text.as_bytes())?;
     out.finish()?;
-    Ok(if report.is_exact() { Outcome::Done } else { Outcome::No })
+    Ok(if report.is_exact() == Some(false) { Outcome::No } else { Outcome::Done })
 }
 
 /// The fingerprints that are brought: each uniform, or within the distance of a stored one.
@@ -88,6 +88,8 @@ struct Row {
     a_second: f64,
     /// Where it looks for near ones.
     admitted: Option<u64>,
+    /// The resident set of the process while the store is open.
+    rss: Option<u64>,
 }
 
 impl Bench<'_> {
@@ -103,6 +105,7 @@ impl Bench<'_> {
             workers.into_iter().map(|worker| worker.join().expect("an admission does not panic")).collect()
         });
         let seconds = begun.elapsed().as_secs_f64();
+        let rss = rss();
         drop(store);
         fs::remove_dir_all(&self.copy)?;
         let (mut micros, mut admitted) = (Vec::new(), 0);
@@ -117,6 +120,7 @@ impl Bench<'_> {
             times: Times::new(micros),
             a_second: float(self.new.len() as u64) / seconds,
             admitted: (!matches!(way, Way::Insert)).then_some(admitted),
+            rss,
         })
     }
 
@@ -162,7 +166,7 @@ fn id(n: u64) -> [u8; 16] {
 
 /// What the same takes in memory: the times, and how many are admitted.
 fn in_memory(args: &BenchAdmit, stored: &[u64], new: &[u64]) -> anyhow::Result<Option<(Times, u64)>> {
-    let design = nearstone::TableDesign::named(&args.made.design, args.made.max_distance)?;
+    let design = args.made.design()?;
     let Some(mut sets) = Sets::new(&design, args.made.max_distance) else { return Ok(None) };
     for &value in stored {
         sets.insert(value);
@@ -180,15 +184,20 @@ fn in_memory(args: &BenchAdmit, stored: &[u64], new: &[u64]) -> anyhow::Result<O
 struct Report<'a> {
     args: &'a BenchAdmit,
     rows: Vec<Row>,
-    after: Option<u64>,
     sets: Option<(Times, u64)>,
 }
 
 impl Report<'_> {
-    /// Whether one thread has admitted what is admitted in memory; several bring near ones in any order.
-    fn is_exact(&self) -> bool {
-        let Some((_, expected)) = &self.sets else { return true };
-        self.rows.iter().filter(|row| row.threads == 1).all(|row| row.admitted.is_none_or(|count| count == *expected))
+    /// The rows of one thread: several bring near ones in any order.
+    fn alone(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.threads == 1)
+    }
+
+    /// Whether one thread has admitted what is admitted in memory, where both did.
+    fn is_exact(&self) -> Option<bool> {
+        let (_, expected) = self.sets.as_ref()?;
+        let admitted: Vec<u64> = self.alone().filter_map(|row| row.admitted).collect();
+        (!admitted.is_empty()).then(|| admitted.iter().all(|count| count == expected))
     }
 
     fn text(&self) -> String {
@@ -211,18 +220,15 @@ impl Report<'_> {
             lines.push(line);
         }
         if let Some((times, admitted)) = &self.sets {
-            let single = self.rows.first().map_or(0.0, |row| row.times.quantile(0.5));
-            lines.push(format!(
-                "sets in memory    {} admitted; {}; the store takes {:.1} times as long",
-                thousands(*admitted),
-                times.text(),
-                single / times.quantile(0.5)
-            ));
+            let ratio = self.alone().next().map_or_else(String::new, |row| {
+                format!("; the store takes {:.1} times as long", row.times.ratio(times))
+            });
+            lines.push(format!("sets in memory    {} admitted; {}{ratio}", thousands(*admitted), times.text()));
         }
-        if let Some(rss) = self.after {
+        if let Some(rss) = self.rows.iter().filter_map(|row| row.rss).max() {
             lines.push(format!("memory            {}, with a cache of {}", bytes(rss), bytes(args.cache as u64)));
         }
-        if !self.is_exact() {
+        if self.is_exact() == Some(false) {
             lines.push("WRONG             the store has not admitted what is admitted in memory".to_owned());
         }
         lines.join("\n") + "\n"
@@ -232,7 +238,7 @@ impl Report<'_> {
         let rows = self.rows.iter().map(|row| {
             json!({
                 "call": row.way.name(), "threads": row.threads, "documents_a_second": row.a_second,
-                "admitted": row.admitted, "call_micros": row.times.json(),
+                "admitted": row.admitted, "rss_bytes": row.rss, "call_micros": row.times.json(),
             })
         });
         json!({
@@ -241,7 +247,6 @@ impl Report<'_> {
             "new": self.args.new,
             "rows": rows.collect::<Vec<_>>(),
             "sets": self.sets.as_ref().map(|(times, admitted)| json!({"admitted": admitted, "call_micros": times.json()})),
-            "rss_bytes": self.after,
             "cache_bytes": self.args.cache,
             "is_exact": self.is_exact(),
         })

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use nearstone::{Fingerprint, LoadOptions, Options, SimhashStore, TableDesign};
+use nearstone::{Fingerprint, LoadOptions, Options, SimhashStore};
 
 use super::{BATCH, float, value};
 use crate::args::Made;
@@ -21,7 +21,7 @@ pub(super) struct Data<'a> {
     pub(super) live: f64,
     /// The share that lies around one of some centres.
     pub(super) crowded: f64,
-    /// The share that lies near the one before it.
+    /// The share that lies near the one before it, at most a half.
     pub(super) planted: f64,
     /// The memory for loading.
     pub(super) memory: usize,
@@ -33,7 +33,8 @@ impl Data<'_> {
         if is_among(n ^ 1 << 61, self.crowded) {
             return super::flipped(value((random % CENTRES) ^ (1 << 62)), random / CENTRES % (SPREAD + 1), n);
         }
-        if n > 0 && is_among(n ^ 1 << 59, self.planted) {
+        // Every other one is what the next one may be planted near.
+        if n % 2 == 1 && is_among(n ^ 1 << 59, 2.0 * self.planted) {
             return super::flipped(value(n - 1), random % u64::from(self.made.max_distance.max(1)) + 1, n);
         }
         random
@@ -42,7 +43,7 @@ impl Data<'_> {
     /// Loads the first, and stores the others one by one.
     pub(super) fn store(&self, path: &Path) -> anyhow::Result<()> {
         let (made, count) = (self.made, self.made.fingerprints);
-        let design = TableDesign::named(&made.design, made.max_distance)?;
+        let design = made.design()?;
         let store = SimhashStore::create(path, &design, &Options::new().sketches_only().auto_seal(None))?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of the count")]
         let sealed = count - (float(count) * self.live) as u64;

@@ -16,7 +16,7 @@ use crate::progress::{Progress, Steps, bytes, thousands};
 pub(crate) fn run(args: &BenchLoad) -> anyhow::Result<Outcome> {
     let folder = folder(args.made.dir.as_deref())?;
     let path = folder.path().join("store");
-    let design = TableDesign::named(&args.made.design, args.made.max_distance)?;
+    let design = args.made.design()?;
     let loaded = Loaded::measure(args, &path, &design)?;
     let queried = Queried::measure(args, &path)?;
     let yardsticks = Yardsticks::measure(args, folder.path(), &design)?;

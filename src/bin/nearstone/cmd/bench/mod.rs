@@ -113,7 +113,12 @@ impl Times {
     }
 
     fn mean(&self) -> f64 {
-        self.0.iter().sum::<f64>() / float((self.len() as u64).max(1))
+        self.0.iter().fold(0.0, |sum, micros| sum + micros) / float((self.len() as u64).max(1))
+    }
+
+    /// How many times as long as others these are, at the median; 0 where there are none.
+    fn ratio(&self, others: &Self) -> f64 {
+        if others.len() == 0 { 0.0 } else { self.quantile(0.5) / others.quantile(0.5) }
     }
 
     fn text(&self) -> String {

@@ -11,12 +11,15 @@ use serde_json::{Value, json};
 use super::data::Data;
 use super::{float, folder, peak_rss};
 use crate::args::BenchPairs;
-use crate::failure::Outcome;
+use crate::failure::{Outcome, Usage};
 use crate::interrupt;
 use crate::output::Output;
 use crate::progress::{bytes, thousands};
 
 pub(crate) fn run(args: &BenchPairs) -> anyhow::Result<Outcome> {
+    if args.planted > 0.5 {
+        return Err(Usage("--planted is at most 0.5: each is planted near one that is not".to_owned()).into());
+    }
     let folder = folder(args.made.dir.as_deref())?;
     let path = folder.path().join("store");
     Data { made: &args.made, live: 0.0, crowded: 0.0, planted: args.planted, memory: args.memory }.store(&path)?;
@@ -103,7 +106,7 @@ impl Report<'_> {
         }
         if let Some(rss) = self.after {
             lines.push(format!(
-                "memory            {} at most, with {} for the search",
+                "memory            {} at most in the whole run, with {} for the search",
                 bytes(rss),
                 bytes(args.memory as u64)
             ));

@@ -1,5 +1,6 @@
 //! `nearstone bench query`
 
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
@@ -39,20 +40,20 @@ pub(crate) fn run(args: &BenchQuery) -> anyhow::Result<Outcome> {
         Some(limit) => options.memory_bytes(limit),
         None => options.cache_bytes(args.cache),
     };
-    let options = options.direct_reads(args.direct).read_threads(args.read_threads).auto_seal(None);
-    let bench = Bench::new(args, SimhashStore::open(path, &options.clone().count_reads(false))?)?;
+    let options = options.direct_reads(args.direct).read_threads(args.read_threads.get()).auto_seal(None);
+    let bench = Bench::new(args, open(args, path, &options)?)?;
     let mut runs = Vec::new();
     for &threads in &args.threads {
         runs.push(bench.measure(threads.into(), args.batch)?);
     }
     let after = rss();
-    let reads = if args.direct { random_reads(path, READS) } else { None };
+    let reads = args.direct.then(|| random_reads(path, READS));
     // Counts take time, so what was timed was not counted.
     let Bench { store, queries, .. } = bench;
     let design = store.design().clone();
     let documents = store.stats()?.approximate_documents;
     drop(store);
-    let counts = Counts::measure(path, &options.count_reads(true), &queries, args.ask())?;
+    let counts = Counts::measure(&open(args, path, &options.count_reads(true))?, &queries, args.ask())?;
     let reference = if args.no_reference { None } else { Some(Reference::measure(args, path, &design, &queries)?) };
     let queries = queries.len() as u64;
     let report = Report { args, design, documents, queries, runs, after, reads, counts, reference };
@@ -61,6 +62,11 @@ pub(crate) fn run(args: &BenchQuery) -> anyhow::Result<Outcome> {
     out.bytes(text.as_bytes())?;
     out.finish()?;
     Ok(if report.is_exact() { Outcome::Done } else { Outcome::No })
+}
+
+/// Opens the store: one that was there before is only read.
+fn open(args: &BenchQuery, path: &Path, options: &Options) -> nearstone::Result<SimhashStore> {
+    if args.store.is_some() { SimhashStore::open_read_only(path, options) } else { SimhashStore::open(path, options) }
 }
 
 struct Bench {
@@ -166,8 +172,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn measure(path: &Path, options: &Options, queries: &[u64], ask: u32) -> anyhow::Result<Self> {
-        let store = SimhashStore::open(path, options)?;
+    fn measure(store: &SimhashStore, queries: &[u64], ask: u32) -> anyhow::Result<Self> {
         let (mut probes, mut candidates) = (0, 0);
         let mut pass = || {
             let before = store.stats()?.reads.unwrap_or_default();
@@ -226,6 +231,7 @@ impl Reference {
         queries: &[u64],
     ) -> anyhow::Result<(Times, u64)> {
         let Some(probes) = probes else { return Ok((Times::default(), 0)) };
+        interrupt::check()?;
         let arrays = Arrays::new(design, values);
         let (mut found, mut passes, mut matches) = (Vec::new(), Vec::new(), 0);
         for _ in 0..=PASSES {
@@ -253,7 +259,7 @@ struct Report<'a> {
     queries: u64,
     runs: Vec<Run>,
     after: Option<u64>,
-    reads: Option<Times>,
+    reads: Option<io::Result<Times>>,
     counts: Counts,
     reference: Option<Reference>,
 }
@@ -296,8 +302,11 @@ impl Report<'_> {
                 bytes(reads.bytes / self.queries.max(1))
             ));
         }
-        if let Some(reads) = &self.reads {
-            let ratio = self.runs.first().map_or(0.0, |run| run.again.quantile(0.5) / reads.quantile(0.5));
+        if let Some(Err(error)) = &self.reads {
+            lines.push(format!("random reads      not measured: {error}"));
+        }
+        if let Some(Ok(reads)) = &self.reads {
+            let ratio = self.runs.first().map_or(0.0, |run| run.again.ratio(reads));
             lines.push(format!("random reads      {} of 4 KiB; a query takes {ratio:.1} times as long", reads.text()));
         }
         let first = self.runs.first().and_then(|run| run.rss_first);
@@ -312,7 +321,7 @@ impl Report<'_> {
             ));
         }
         let Some(reference) = &self.reference else { return lines.join("\n") + "\n" };
-        let ratio = |times: &Times| self.runs.first().map_or(0.0, |run| run.again.quantile(0.5) / times.quantile(0.5));
+        let ratio = |times: &Times| self.runs.first().map_or(0.0, |run| run.again.ratio(times));
         lines.push(format!(
             "arrays in memory  {}; the store takes {:.1} times as long",
             reference.arrays.text(),
@@ -349,7 +358,7 @@ impl Report<'_> {
             "runs": runs.collect::<Vec<_>>(),
             "reads_first": reads(&self.counts.first),
             "reads_again": reads(&self.counts.again),
-            "random_reads": self.reads.as_ref().map(Times::json),
+            "random_reads": self.reads.as_ref().and_then(|reads| reads.as_ref().ok()).map(Times::json),
             "rss_bytes": self.after,
             "peak_rss_bytes": peak_rss(),
             "cache_bytes": self.args.cache,
