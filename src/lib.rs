@@ -43,6 +43,7 @@
 //! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`] and their iterators [`Documents`] and [`ByFingerprint`], [`Stats`] with [`Reads`], [`QueryStats`], [`Diagnosis`], [`Verification`] |
 //! | make fingerprints of texts | [`Simhash`] and its [`Analyser`]; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
 //! | read files | [`input`], with the feature `input` |
+//! | make texts of web pages | [`html`], with the feature `html` |
 //! | handle failures | [`Error`] and its [`ErrorKind`] |
 //!
 //! # What it is not
@@ -54,8 +55,8 @@
 //!
 //! # Features
 //!
-//! `cli` (default) builds the program `nearstone`, and `input` the readers of files, which `cli` turns on.
-//! A library user turns the default features off and gets neither's dependencies.
+//! `cli` (default) builds the program `nearstone`, `input` the readers of files, and `html` finds the texts of web
+//! pages; `cli` turns both on. A library user turns the default features off and gets neither's dependencies.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -68,6 +69,8 @@ mod error;
 mod fingerprint;
 mod format;
 mod hash;
+#[cfg(feature = "html")]
+pub mod html;
 #[cfg(feature = "input")]
 pub mod input;
 mod isa;

@@ -1,4 +1,4 @@
-//! A record as a document: its id and its text.
+//! JSON lines as documents.
 
 use std::fmt;
 
@@ -6,22 +6,12 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 
 use serde_json::value::RawValue;
 
-use super::{BadRecord, RawRecord};
-use crate::MAX_ID_BYTES;
+use super::record::{BadRecord, RawRecord, TextDocument};
 
-/// An id and a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextDocument {
-    /// The id: the field of a JSON line, or the path of a file.
-    pub id: String,
-    /// The text.
-    pub text: String,
-}
-
-/// Where a JSON line has its id and its text.
+/// Where a JSON line, or a row of a table, has its id and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fields {
-    /// The name of the field with the id, a string or a whole number. `None` takes `FILE:LINE`.
+    /// The name of the field with the id, in JSON a string or a whole number. `None` takes `FILE:LINE`.
     pub id: Option<String>,
     /// The name of the field with the text, a string.
     pub text: String,
@@ -34,53 +24,27 @@ impl Default for Fields {
     }
 }
 
-impl Fields {
-    /// Makes a document of a record: the fields of a JSON object, or the path and the text of a file.
-    ///
-    /// # Errors
-    /// [`BadRecord`] where the record is not UTF-8 or not a JSON object, has not got the fields, or
-    /// where the id is empty or too long.
-    pub fn parse(&self, record: &RawRecord) -> Result<TextDocument, BadRecord> {
-        let bytes = record.bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&record.bytes);
-        let text = std::str::from_utf8(bytes).map_err(|e| {
-            let reason = format!("the record is not UTF-8 (byte {} of it)", e.valid_up_to() + 1);
-            record.bad(reason, "convert it to UTF-8, or leave it out")
-        })?;
-        let document = if record.line.is_some() { self.parse_line(record, text)? } else { whole_file(record, text)? };
-        if document.id.is_empty() || document.id.len() > MAX_ID_BYTES {
-            let reason = format!("the id has {} bytes instead of 1 to {MAX_ID_BYTES}", document.id.len());
-            return Err(record.bad(reason, "name another field with --id-field, or take --line-ids"));
-        }
-        Ok(document)
-    }
-
-    fn parse_line(&self, record: &RawRecord, line: &str) -> Result<TextDocument, BadRecord> {
-        let mut json = serde_json::Deserializer::from_str(line);
-        let found = Picker(self).deserialize(&mut json).and_then(|found| json.end().map(|()| found)).map_err(|e| {
-            // The position within the line is told by the column; its line is always 1.
-            let reason = e.to_string().replace(" at line 1 column", " at column");
-            record.bad(
-                format!("not a JSON object with a usable id and text ({reason})"),
-                "mend the line, leave it out, or read the file as a text with --format text",
-            )
-        })?;
-        let missing = |field: &str, flag: &str| {
-            record.bad(format!("there is no field {field:?}"), format!("name the field with {flag}"))
-        };
-        let id = match (&self.id, found.id) {
-            (None, _) => format!("{}:{}", record.file.display(), record.line.unwrap_or(0)),
-            (Some(_), Some(id)) => id,
-            (Some(field), None) => return Err(missing(field, "--id-field, or take --line-ids")),
-        };
-        let text = found.text.ok_or_else(|| missing(&self.text, "--text-field"))?;
-        Ok(TextDocument { id, text })
-    }
-}
-
-fn whole_file(record: &RawRecord, text: &str) -> Result<TextDocument, BadRecord> {
-    let id =
-        record.file.to_str().ok_or_else(|| record.bad("the path is not UTF-8", "rename the file, or leave it out"))?;
-    Ok(TextDocument { id: id.to_owned(), text: text.to_owned() })
+/// Takes the fields out of a JSON object.
+pub(super) fn parse_line(fields: &Fields, record: &RawRecord, at: u64, line: &str) -> Result<TextDocument, BadRecord> {
+    let mut json = serde_json::Deserializer::from_str(line);
+    let found = Picker(fields).deserialize(&mut json).and_then(|found| json.end().map(|()| found)).map_err(|e| {
+        // The position within the line is told by the column; its line is always 1.
+        let reason = e.to_string().replace(" at line 1 column", " at column");
+        record.bad(
+            format!("not a JSON object with a usable id and text ({reason})"),
+            "mend the line, leave it out, or read the file as a text with --format text",
+        )
+    })?;
+    let missing = |field: &str, flag: &str| {
+        record.bad(format!("there is no field {field:?}"), format!("name the field with {flag}"))
+    };
+    let id = match (&fields.id, found.id) {
+        (None, _) => format!("{}:{at}", record.file().display()),
+        (Some(_), Some(id)) => id,
+        (Some(field), None) => return Err(missing(field, "--id-field, or take --line-ids")),
+    };
+    let text = found.text.ok_or_else(|| missing(&fields.text, "--text-field"))?;
+    Ok(TextDocument { id, text })
 }
 
 #[derive(Default)]
@@ -159,9 +123,15 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
+    use crate::MAX_ID_BYTES;
+    use crate::input::Inputs;
+    use crate::input::record::Origin;
+
     fn parse(line: &[u8]) -> Result<TextDocument, String> {
-        let record = RawRecord { bytes: line.to_vec(), file: Arc::new("f.jsonl".into()), line: Some(7) };
-        Fields::default().parse(&record).map_err(|e| e.to_string())
+        let parsing = Inputs::new([""; 0]).parsing;
+        let file = Arc::new("f.jsonl".into());
+        let record = RawRecord { bytes: line.to_vec(), file, origin: Origin::Line(7), parsing };
+        record.parse().map(Option::unwrap).map_err(|e| e.to_string())
     }
 
     #[test]

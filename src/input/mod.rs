@@ -1,122 +1,86 @@
-//! Documents from files: JSON lines, texts and folders of them, plain or compressed. Those that have a
-//! fingerprint already are read by [`FingerprintInputs`].
+//! Documents from files: JSON lines, web archives, texts and folders of them, plain or compressed. Those that
+//! have a fingerprint already are read by [`FingerprintInputs`].
 //!
 //! Reading is split in two, so that the expensive half can run in many threads: [`Inputs`] yields
-//! [`RawRecord`]s one after the other, and [`Fields::parse`] makes a [`TextDocument`] of each.
+//! [`RawRecord`]s one after the other, and [`RawRecord::parse`] makes a [`TextDocument`] of each.
 //!
 //! ```
-//! use nearstone::input::{Fields, Inputs};
+//! use nearstone::input::Inputs;
 //!
 //! # let dir = tempfile::tempdir()?;
 //! # let path = dir.path().join("pages.jsonl");
 //! # std::fs::write(&path, "{\"id\": 7, \"text\": \"seven\"}\n")?;
 //! for raw in Inputs::new([&path]) {
-//!     let document = Fields::default().parse(&raw?)?;
+//!     let document = raw?.parse()?.unwrap();
 //!     assert_eq!((document.id.as_str(), document.text.as_str()), ("7", "seven"));
 //! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A crawl has records that are no documents. They are passed over, and counted:
+//!
+//! ```
+//! use nearstone::input::Inputs;
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let path = dir.path().join("crawl.warc");
+//! let page = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nA page.";
+//! # let record = |kind: &str, content: &str| format!(
+//! #     "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: http://example.org/\r\n\
+//! #      Content-Type: application/http\r\nContent-Length: {}\r\n\r\n{content}\r\n\r\n", content.len());
+//! std::fs::write(&path, record("request", "GET / HTTP/1.1\r\n\r\n") + &record("response", page))?;
+//! let inputs = Inputs::new([&path]);
+//! let passed_over = inputs.passed_over();
+//! let documents: Vec<_> = inputs.map(|raw| raw?.parse()).collect::<Result<_, _>>()?;
+//! assert_eq!(documents.len(), 1);
+//! assert_eq!(documents[0].as_ref().unwrap().id, "http://example.org/");
+//! assert_eq!(passed_over.to_string(), "1 requests");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod files;
 mod fingerprints;
+mod gzip;
 mod jsonl;
 mod lines;
+mod opened;
+mod passed_over;
+mod record;
 mod source;
 mod stream;
+mod web;
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 pub use fingerprints::{FingerprintBatch, FingerprintEncoding, FingerprintFormat, FingerprintInputs};
-pub use jsonl::{Fields, TextDocument};
+pub use jsonl::Fields;
+pub use passed_over::PassedOver;
+pub use record::{BadPattern, BadRecord, RawRecord, TextDocument};
+pub use web::{Capture, WebId};
 
 use files::Files;
-use source::{Kind, Source};
+use record::Parsing;
+use source::Source;
 
 /// What the records of a file are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// By the name of the file without `.gz` or `.zst`: `.jsonl` and `.ndjson` are JSON lines, as is
-    /// the standard input; any other file is one text.
+    /// the standard input; `.warc` and `.wet` are WARC, `.arc` is ARC, and so is anything that begins like one. Any
+    /// other file is one text.
     #[default]
     Auto,
     /// One JSON object a line.
     JsonLines,
     /// The whole file is one text in UTF-8.
     Text,
-}
-
-/// A record as it was read, with the place where it was found.
-#[derive(Clone, Debug)]
-pub struct RawRecord {
-    /// The bytes of the record: a line with its end, or a whole file.
-    pub bytes: Vec<u8>,
-    /// The file.
-    pub(crate) file: Arc<PathBuf>,
-    /// The line, counted from 1, or `None` where the record is the whole file.
-    pub(crate) line: Option<u64>,
-}
-
-impl RawRecord {
-    /// Returns the file that the record is from, `-` for the standard input.
-    #[must_use]
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
-    /// Returns the line, counted from 1, or `None` where the record is a whole file.
-    #[must_use]
-    pub fn line(&self) -> Option<u64> {
-        self.line
-    }
-
-    /// Makes an error that names the place of the record.
-    #[must_use]
-    pub fn bad(&self, reason: impl Into<String>, remedy: impl Into<String>) -> BadRecord {
-        BadRecord { file: self.file.to_path_buf(), line: self.line, reason: reason.into(), remedy: remedy.into() }
-    }
-}
-
-/// A record, or the rest of a file, that cannot be used: the place, the reason and the remedy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadRecord {
-    file: PathBuf,
-    line: Option<u64>,
-    reason: String,
-    remedy: String,
-}
-
-impl BadRecord {
-    fn of_file(file: &Path, line: Option<u64>, reason: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), line, reason: reason.into(), remedy: remedy.into() }
-    }
-
-    fn without_records(file: &Path) -> Self {
-        Self::of_file(file, None, "has no records", "leave it out, or check what wrote it")
-    }
-}
-
-/// `FILE:LINE: reason: remedy`, in one line.
-impl fmt::Display for BadRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Names and reasons may come from the data: no line break or escape of theirs reaches a terminal.
-        let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
-        let text = format!("{}{line}: {}: {}", self.file.display(), self.reason, self.remedy);
-        text.chars()
-            .try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") })
-    }
-}
-
-impl std::error::Error for BadRecord {}
-
-/// A pattern that is none, and why.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the pattern {pattern:?} cannot be used: {reason}")]
-pub struct BadPattern {
-    pattern: String,
-    reason: String,
+    /// A web archive: responses, resources and conversions with texts are documents.
+    Warc,
+    /// A web archive in the format before WARC.
+    Arc,
 }
 
 /// The records of files, of all files below folders, and of the standard input, in the order in which
@@ -128,7 +92,7 @@ pub struct BadPattern {
 pub struct Inputs {
     files: Files,
     format: Format,
-    max_record_bytes: usize,
+    parsing: Arc<Parsing>,
     current: Option<Source>,
     bytes_read: Arc<AtomicU64>,
 }
@@ -139,10 +103,18 @@ impl Inputs {
 
     /// Takes files, folders, and `-` for the standard input.
     pub fn new(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
+        let parsing = Parsing {
+            fields: Fields::default(),
+            web_id: WebId::default(),
+            #[cfg(feature = "html")]
+            html: crate::html::Html::default(),
+            max_record_bytes: Self::DEFAULT_MAX_RECORD_BYTES,
+            passed_over: Arc::default(),
+        };
         Self {
             files: Files::new(paths),
             format: Format::Auto,
-            max_record_bytes: Self::DEFAULT_MAX_RECORD_BYTES,
+            parsing: Arc::new(parsing),
             current: None,
             bytes_read: Arc::default(),
         }
@@ -173,12 +145,45 @@ impl Inputs {
         self
     }
 
+    /// Sets where JSON lines have their ids and texts.
+    #[must_use]
+    pub fn fields(mut self, fields: Fields) -> Self {
+        self.parsing_mut().fields = fields;
+        self
+    }
+
+    /// Sets what the ids of pages in web archives are.
+    #[must_use]
+    pub fn web_id(mut self, id: WebId) -> Self {
+        self.parsing_mut().web_id = id;
+        self
+    }
+
+    /// Sets what is taken of the HTML in web archives.
+    #[cfg(feature = "html")]
+    #[must_use]
+    pub fn html(mut self, html: crate::html::Html) -> Self {
+        self.parsing_mut().html = html;
+        self
+    }
+
     /// Sets the longest record in bytes, uncompressed; longer ones are errors. It bounds the memory
-    /// that reading takes.
+    /// that reading takes, and what the content of a record in a web archive may become when it is decoded.
     #[must_use]
     pub fn max_record_bytes(mut self, bytes: usize) -> Self {
-        self.max_record_bytes = bytes;
+        self.parsing_mut().max_record_bytes = bytes;
         self
+    }
+
+    fn parsing_mut(&mut self) -> &mut Parsing {
+        Arc::make_mut(&mut self.parsing)
+    }
+
+    /// Returns the counts of the records of web archives that are passed over. They grow while records are read
+    /// and parsed.
+    #[must_use]
+    pub fn passed_over(&self) -> Arc<PassedOver> {
+        Arc::clone(&self.parsing.passed_over)
     }
 
     /// Returns the bytes of all named files together, compressed as they are, or `None` where that is
@@ -195,12 +200,7 @@ impl Inputs {
     }
 
     fn open(&self, path: &Path, named: bool) -> Result<Source, BadRecord> {
-        let kind = match self.format {
-            Format::JsonLines => Kind::Lines,
-            Format::Text => Kind::Whole,
-            Format::Auto => Kind::of_name(path),
-        };
-        Source::open(path, kind, named, self.max_record_bytes, &self.bytes_read)
+        Source::open(path, self.format, named, &self.parsing, &self.bytes_read)
     }
 }
 
@@ -224,20 +224,5 @@ impl Iterator for Inputs {
                 Err(bad) => return Some(Err(bad)),
             }
         }
-    }
-}
-
-/// Counts what was read from a file.
-#[derive(Debug)]
-struct Counted<R> {
-    inner: R,
-    bytes: Arc<AtomicU64>,
-}
-
-impl<R: std::io::Read> std::io::Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
     }
 }

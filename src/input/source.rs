@@ -6,66 +6,113 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::lines::{Line, next_line};
+use super::opened::Opened;
+use super::record::{Origin, Parsing};
 use super::stream::{STDIN, Stream, ending};
-use super::{BadRecord, RawRecord};
+use super::web::{self, Archive, Dialect};
+use super::{BadRecord, Format, RawRecord};
 
 /// How a file is cut into records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+enum Kind {
     Lines,
     Whole,
+    Archive(Dialect),
 }
 
 impl Kind {
-    pub(super) fn of_name(path: &Path) -> Self {
-        let lines = matches!(ending(path).as_deref(), Some("jsonl" | "ndjson"));
-        if lines || path.as_os_str() == STDIN { Self::Lines } else { Self::Whole }
+    fn of_name(path: &Path) -> Self {
+        match ending(path).as_deref() {
+            Some("jsonl" | "ndjson") => Self::Lines,
+            Some("warc" | "wet") => Self::Archive(Dialect::Warc),
+            Some("arc") => Self::Archive(Dialect::Arc),
+            _ if path.as_os_str() == STDIN => Self::Lines,
+            _ => Self::Whole,
+        }
+    }
+
+    fn of(format: Format, opened: &Opened) -> Self {
+        match format {
+            Format::JsonLines => Self::Lines,
+            Format::Text => Self::Whole,
+            Format::Warc => Self::Archive(Dialect::Warc),
+            Format::Arc => Self::Archive(Dialect::Arc),
+            Format::Auto => {
+                let by_content = Dialect::of_content(&web::beginning(&opened.first)).map(Self::Archive);
+                by_content.unwrap_or_else(|| Self::of_name(&opened.path))
+            }
+        }
     }
 }
 
 /// An open file.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) enum Source {
+    Plain(Plain),
+    Archive(Box<Archive>),
+}
+
+impl Source {
+    pub(super) fn open(
+        path: &Path,
+        format: Format,
+        named: bool,
+        parsing: &Arc<Parsing>,
+        bytes_read: &Arc<AtomicU64>,
+    ) -> Result<Self, BadRecord> {
+        let opened = Opened::open(path, bytes_read)?;
+        let kind = Kind::of(format, &opened);
+        if let Kind::Archive(dialect) = kind {
+            return Ok(Self::Archive(Box::new(Archive::new(opened, dialect, parsing))));
+        }
+        let stream = Stream::new(opened)?;
+        let must_have_records = named || kind == Kind::Lines;
+        let parsing = Arc::clone(parsing);
+        let is_whole = kind == Kind::Whole;
+        Ok(Self::Plain(Plain { stream, is_whole, parsing, line: 0, must_have_records, done: false }))
+    }
+
+    pub(super) fn next(&mut self) -> Option<Result<RawRecord, BadRecord>> {
+        match self {
+            Self::Plain(plain) => plain.next(),
+            Self::Archive(archive) => archive.next(),
+        }
+    }
+}
+
+/// A file of lines, or one that is a text.
+#[derive(Debug)]
+pub(super) struct Plain {
     stream: Stream,
-    kind: Kind,
-    max_record_bytes: usize,
+    is_whole: bool,
+    parsing: Arc<Parsing>,
     line: u64,
     /// Whether an input without any record is an error.
     must_have_records: bool,
     done: bool,
 }
 
-impl Source {
-    pub(super) fn open(
-        path: &Path,
-        kind: Kind,
-        named: bool,
-        max_record_bytes: usize,
-        bytes_read: &Arc<AtomicU64>,
-    ) -> Result<Self, BadRecord> {
-        let stream = Stream::open(path, bytes_read)?;
-        let must_have_records = named || kind == Kind::Lines;
-        Ok(Self { stream, kind, max_record_bytes, line: 0, must_have_records, done: false })
-    }
-
-    pub(super) fn next(&mut self) -> Option<Result<RawRecord, BadRecord>> {
+impl Plain {
+    fn next(&mut self) -> Option<Result<RawRecord, BadRecord>> {
         if self.done {
             return None;
         }
-        match self.kind {
-            Kind::Lines => self.next_line(),
-            Kind::Whole => {
-                self.done = true;
-                Some(self.whole())
-            }
+        if self.is_whole {
+            self.done = true;
+            return Some(self.whole());
         }
+        self.next_line()
+    }
+
+    fn record(&self, bytes: Vec<u8>, origin: Origin) -> RawRecord {
+        RawRecord { bytes, file: Arc::clone(&self.stream.path), origin, parsing: Arc::clone(&self.parsing) }
     }
 
     fn next_line(&mut self) -> Option<Result<RawRecord, BadRecord>> {
         loop {
             self.line += 1;
             let mut bytes = Vec::new();
-            let line = match next_line(&mut self.stream.reader, &mut bytes, self.max_record_bytes) {
+            let line = match next_line(&mut self.stream.reader, &mut bytes, self.parsing.max_record_bytes) {
                 Ok(line) => line,
                 Err(e) => return Some(Err(self.broken(&e, Some(self.line)))),
             };
@@ -77,7 +124,7 @@ impl Source {
                 Line::Read if bytes.iter().all(u8::is_ascii_whitespace) => {}
                 Line::Read => {
                     self.must_have_records = false;
-                    return Some(Ok(RawRecord { bytes, file: Arc::clone(&self.stream.path), line: Some(self.line) }));
+                    return Some(Ok(self.record(bytes, Origin::Line(self.line))));
                 }
                 Line::TooLong => {
                     self.must_have_records = false;
@@ -89,21 +136,21 @@ impl Source {
 
     fn whole(&mut self) -> Result<RawRecord, BadRecord> {
         let mut bytes = Vec::new();
-        let limit = (self.max_record_bytes as u64).saturating_add(1);
+        let limit = (self.parsing.max_record_bytes as u64).saturating_add(1);
         if let Err(e) = self.stream.reader.by_ref().take(limit).read_to_end(&mut bytes) {
             return Err(self.broken(&e, None));
         }
-        if bytes.len() > self.max_record_bytes {
+        if bytes.len() > self.parsing.max_record_bytes {
             return Err(self.too_long(None));
         }
         if bytes.is_empty() && self.must_have_records {
             return Err(self.stream.empty());
         }
-        Ok(RawRecord { bytes, file: Arc::clone(&self.stream.path), line: None })
+        Ok(self.record(bytes, Origin::File))
     }
 
     fn too_long(&self, line: Option<u64>) -> BadRecord {
-        self.stream.too_long(line, self.max_record_bytes)
+        self.stream.too_long(line, self.parsing.max_record_bytes)
     }
 
     /// The rest of the file is lost.
@@ -122,6 +169,10 @@ mod tests {
         for name in ["a.jsonl", "a.ndjson", "a.JSONL.gz", "x/a.b.jsonl.zst", "-"] {
             assert_eq!(Kind::of_name(Path::new(name)), Kind::Lines, "{name}");
         }
+        for name in ["a.warc", "a.WARC.gz", "a.warc.zst", "a.warc.wet.gz", "a.wet"] {
+            assert_eq!(Kind::of_name(Path::new(name)), Kind::Archive(Dialect::Warc), "{name}");
+        }
+        assert_eq!(Kind::of_name(Path::new("a.arc.gz")), Kind::Archive(Dialect::Arc));
         for name in ["a.txt", "LICENSE", "a.json", "jsonl", "a.txt.gz", "a.jsonl.txt", "a.gz"] {
             assert_eq!(Kind::of_name(Path::new(name)), Kind::Whole, "{name}");
         }

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,8 @@ use std::sync::atomic::AtomicU64;
 
 use flate2::bufread::GzDecoder;
 
-use super::{BadRecord, Counted};
+use super::BadRecord;
+use super::opened::Opened;
 
 /// The name of the standard input.
 pub(super) const STDIN: &str = "-";
@@ -19,7 +19,7 @@ pub(super) const STDIN: &str = "-";
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// The longest look back of a zstd frame: 2^31 bytes, as much as the format allows.
-const MAX_WINDOW_LOG: u32 = 31;
+pub(super) const MAX_WINDOW_LOG: u32 = 31;
 
 const BYTE_ORDER_MARK: [u8; 3] = *b"\xef\xbb\xbf";
 
@@ -47,31 +47,26 @@ impl fmt::Debug for Stream {
 
 impl Stream {
     pub(super) fn open(path: &Path, bytes_read: &Arc<AtomicU64>) -> Result<Self, BadRecord> {
-        let unreadable = |e: io::Error| {
-            BadRecord::of_file(
-                path,
-                None,
-                format!("cannot be read ({e})"),
-                "check the path and its permissions, or leave it out",
-            )
-        };
-        let file: Box<dyn Read + Send> = if path.as_os_str() == STDIN {
-            Box::new(io::stdin())
-        } else {
-            Box::new(File::open(path).map_err(unreadable)?)
-        };
-        let counted = Counted { inner: file, bytes: Arc::clone(bytes_read) };
-        let mut file = BufReader::with_capacity(BUFFER_BYTES, counted);
-        // By the first bytes, since names lie. All four are looked at, since two of fingerprints may be any.
+        Self::new(Opened::open(path, bytes_read)?)
+    }
+
+    /// Takes a file that was opened.
+    pub(super) fn new(opened: Opened) -> Result<Self, BadRecord> {
+        let Opened { path, first, rest } = opened;
+        // All four bytes are looked at, since two of fingerprints may be any.
         let mut magic = [0; 4];
-        let count = read_up_to(&mut file, &mut magic).map_err(unreadable)?;
-        let file = io::Cursor::new(magic).take(count as u64).chain(file);
+        let count = first.len().min(magic.len());
+        magic[..count].copy_from_slice(&first[..count]);
+        let file = io::Cursor::new(first).chain(BufReader::with_capacity(BUFFER_BYTES, rest));
         let (reader, compression): (Box<dyn BufRead + Send>, _) = match magic {
             [0x1f, 0x8b, 8, 0..=0x1f] => {
                 (Box::new(BufReader::with_capacity(BUFFER_BYTES, GzipMembers::new(file))), "gzip")
             }
             // A frame, or one to be passed over, with which files that can be read in parallel begin.
             [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
+                let unreadable = |e| {
+                    BadRecord::of_file(&path, None, format!("cannot be read ({e})"), "check the file, or leave it out")
+                };
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(file).map_err(unreadable)?;
                 // Files of `zstd --long` need more than the default.
                 decoder.window_log_max(MAX_WINDOW_LOG).map_err(unreadable)?;
@@ -79,7 +74,7 @@ impl Stream {
             }
             _ => (Box::new(file), ""),
         };
-        Ok(Self { path: Arc::new(path.to_owned()), reader, compression })
+        Ok(Self { path: Arc::new(path), reader, compression })
     }
 
     /// Passes over a byte order mark. It is for texts, and before anything was read.

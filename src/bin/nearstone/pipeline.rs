@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use nearstone::input::{BadRecord, Fields, Inputs, RawRecord};
+use nearstone::input::{BadRecord, Inputs, RawRecord};
 use nearstone::{Fingerprint, Simhash};
 
 use crate::interrupt;
@@ -32,9 +32,11 @@ const IDLE: Duration = Duration::from_millis(100);
 
 /// A document with its fingerprint, `None` where its text has no features.
 pub(crate) struct Fingerprinted {
-    /// The record; of a whole file without its bytes, which nobody needs any more.
+    /// The record; without its bytes unless it is a line, since nobody needs them any more.
     pub(crate) raw: RawRecord,
     pub(crate) id: String,
+    /// The text of a record that is neither a line nor a file, and so has no other form to be written in.
+    pub(crate) text: Option<String>,
     pub(crate) fingerprint: Option<Fingerprint>,
 }
 
@@ -54,7 +56,6 @@ type Done = (u64, Option<Vec<Item>>);
 /// Hands every record of the input to `take` in order, until it fails or the run is interrupted.
 pub(crate) fn run(
     inputs: Inputs,
-    fields: &Fields,
     simhash: &Simhash,
     threads: usize,
     mut take: impl FnMut(Event) -> anyhow::Result<()>,
@@ -70,10 +71,10 @@ pub(crate) fn run(
     let total = Arc::new(OnceLock::new());
     let reader_total = Arc::clone(&total);
     thread::spawn(move || read(inputs, &ticket_out, &raw_in, &reader_total));
-    let analysis = Arc::new((fields.clone(), simhash.clone()));
+    let simhash = Arc::new(simhash.clone());
     for _ in 0..threads {
-        let (raw_out, done_in, analysis) = (raw_out.clone(), done_in.clone(), Arc::clone(&analysis));
-        thread::spawn(move || work(&raw_out, &done_in, &analysis.0, &analysis.1));
+        let (raw_out, done_in, simhash) = (raw_out.clone(), done_in.clone(), Arc::clone(&simhash));
+        thread::spawn(move || work(&raw_out, &done_in, &simhash));
     }
     drop((raw_out, done_in));
     let mut early = BTreeMap::new();
@@ -140,9 +141,10 @@ fn next_batch(inputs: &mut Inputs, most: usize) -> (Vec<Read>, bool) {
     (batch, slow)
 }
 
-fn work(batches: &Receiver<(u64, Vec<Read>)>, done: &Sender<Done>, fields: &Fields, simhash: &Simhash) {
+fn work(batches: &Receiver<(u64, Vec<Read>)>, done: &Sender<Done>, simhash: &Simhash) {
     for (number, batch) in batches {
-        let items = || batch.into_iter().map(|raw| raw.and_then(|raw| fingerprint(raw, fields, simhash))).collect();
+        let item = |raw: Read| raw.and_then(|raw| fingerprint(raw, simhash)).transpose();
+        let items = || batch.into_iter().filter_map(item).collect();
         // A batch that never came back would be waited for.
         let items = catch_unwind(AssertUnwindSafe(items)).ok();
         if done.send((number, items)).is_err() {
@@ -151,11 +153,13 @@ fn work(batches: &Receiver<(u64, Vec<Read>)>, done: &Sender<Done>, fields: &Fiel
     }
 }
 
-fn fingerprint(mut raw: RawRecord, fields: &Fields, simhash: &Simhash) -> Item {
-    let document = fields.parse(&raw)?;
+/// Returns `None` for what is passed over.
+fn fingerprint(mut raw: RawRecord, simhash: &Simhash) -> Result<Option<Fingerprinted>, BadRecord> {
+    let Some(document) = raw.parse()? else { return Ok(None) };
     let fingerprint = simhash.fingerprint(&document.text);
     if raw.line().is_none() {
         raw.bytes = Vec::new();
     }
-    Ok(Fingerprinted { raw, id: document.id, fingerprint })
+    let text = (raw.line().is_none() && !raw.is_file()).then_some(document.text);
+    Ok(Some(Fingerprinted { raw, id: document.id, text, fingerprint }))
 }

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use nearstone::input::Inputs;
+use nearstone::input::{Inputs, PassedOver};
 
+use crate::prose::say;
 use crate::{interrupt, prose};
 
 /// A bar of the bytes read, or of the documents done where the size of the input is not known. It is
@@ -115,6 +116,13 @@ impl Steps {
         self.bar.set_length(total.max(done));
         self.bar.set_position(done);
         if interrupt::check().is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Says what of web archives was no text, if anything, in the form of the figures at the end of a run.
+pub(crate) fn tell_passed_over(passed_over: &PassedOver) {
+    if passed_over.total() > 0 {
+        say!("passed over       {} ({passed_over})", thousands(passed_over.total()));
     }
 }
 

@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use nearstone::input::{Fields, Format, Inputs};
+use nearstone::html::Html;
+use nearstone::input::{Fields, Format, Inputs, WebId};
 use nearstone::{Analyser, Options};
 
 use crate::failure::Usage;
@@ -21,6 +22,51 @@ pub(crate) struct Reading {
     /// The longest record in bytes, uncompressed
     #[arg(long, value_name = "BYTES", default_value_t = Inputs::DEFAULT_MAX_RECORD_BYTES)]
     pub(crate) max_record_bytes: usize,
+}
+
+/// What is taken of web archives, WARC and ARC.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Web {
+    /// What is taken of HTML, in web archives
+    #[arg(long, value_name = "WHAT", default_value = "main")]
+    pub(crate) html: HtmlText,
+    /// What the ids are, in web archives
+    #[arg(long, value_name = "WHAT", default_value = "uri")]
+    pub(crate) id: IdOfPage,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum HtmlText {
+    /// The main content, or all visible text where there is none
+    Main,
+    /// All visible text
+    Text,
+    /// HTML as it is
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum IdOfPage {
+    /// The URL
+    Uri,
+    /// The WARC-Record-ID, or of ARC records FILE:OFFSET
+    Record,
+}
+
+impl Web {
+    /// Sets what was asked for.
+    pub(crate) fn set(&self, inputs: Inputs) -> Inputs {
+        let html = match self.html {
+            HtmlText::Main => Html::Main,
+            HtmlText::Text => Html::Text,
+            HtmlText::Off => Html::Off,
+        };
+        let id = match self.id {
+            IdOfPage::Uri => WebId::Uri,
+            IdOfPage::Record => WebId::Record,
+        };
+        inputs.html(html).web_id(id)
+    }
 }
 
 /// What to read.
@@ -41,6 +87,8 @@ pub(crate) struct Input {
     /// The field with the text, in JSON lines
     #[arg(long, value_name = "NAME", default_value = "text")]
     pub(crate) text_field: String,
+    #[command(flatten)]
+    pub(crate) web: Web,
     #[command(flatten)]
     pub(crate) reading: Reading,
     /// Threads that compute fingerprints [default: the number of cores]
@@ -65,6 +113,10 @@ pub(crate) enum InputFormat {
     Jsonl,
     /// Each file is one text
     Text,
+    /// Web archives: the texts of pages
+    Warc,
+    /// Web archives in the format before WARC
+    Arc,
 }
 
 impl Input {
@@ -73,13 +125,13 @@ impl Input {
             None => Format::Auto,
             Some(InputFormat::Jsonl) => Format::JsonLines,
             Some(InputFormat::Text) => Format::Text,
+            Some(InputFormat::Warc) => Format::Warc,
+            Some(InputFormat::Arc) => Format::Arc,
         };
-        let inputs = Inputs::new(&self.inputs).format(format).max_record_bytes(self.reading.max_record_bytes);
+        let fields = Fields { id: (!self.line_ids).then(|| self.id_field.clone()), text: self.text_field.clone() };
+        let inputs = Inputs::new(&self.inputs).format(format).fields(fields);
+        let inputs = self.web.set(inputs).max_record_bytes(self.reading.max_record_bytes);
         inputs.include(&self.reading.include).map_err(|e| Usage(e.to_string()))
-    }
-
-    pub(crate) fn fields(&self) -> Fields {
-        Fields { id: (!self.line_ids).then(|| self.id_field.clone()), text: self.text_field.clone() }
     }
 
     pub(crate) fn threads(&self) -> usize {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use nearstone::input::{FingerprintEncoding, FingerprintFormat};
 
-use super::input::Reading;
+use super::input::{Reading, Web};
 use crate::failure::Usage;
 
 /// What is in the inputs.
@@ -30,6 +30,8 @@ pub(crate) struct Records {
     /// How fingerprints are written in CSV, TSV and strings of JSON
     #[arg(long, value_name = "ENCODING", default_value = "hex")]
     pub(crate) encoding: Encoding,
+    #[command(flatten)]
+    pub(crate) web: Web,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -89,6 +91,10 @@ pub(crate) enum LoadFormat {
     JsonLines,
     /// Each file is one text
     Text,
+    /// Web archives: the texts of pages
+    Warc,
+    /// Web archives in the format before WARC
+    Arc,
     /// An array of fingerprints of 8 bytes, little-endian
     U64Le,
     /// An array of fingerprints of 8 bytes, big-endian
@@ -106,7 +112,7 @@ impl LoadFormat {
     pub(crate) fn of_fingerprints(self, are_fingerprints: bool) -> Option<FingerprintFormat> {
         match self {
             Self::JsonLines => are_fingerprints.then_some(FingerprintFormat::JsonLines),
-            Self::Text => None,
+            Self::Text | Self::Warc | Self::Arc => None,
             Self::U64Le => Some(FingerprintFormat::U64Le),
             Self::U64Be => Some(FingerprintFormat::U64Be),
             Self::Hex => Some(FingerprintFormat::Hex),

@@ -6,7 +6,7 @@ use super::seal::seal_if_due;
 use crate::args::Add;
 use crate::failure::Outcome;
 use crate::pipeline::{self, Event};
-use crate::progress::{Progress, thousands};
+use crate::progress::{Progress, tell_passed_over, thousands};
 use crate::prose::say;
 
 pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
@@ -16,8 +16,9 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
     let simhash = Simhash::new(analyser.clone());
     let inputs = inputs.exclude(store.path());
     let progress = Progress::new(&inputs, args.input.quiet);
+    let passed_over = inputs.passed_over();
     let (mut added, mut replaced, mut without, mut bad) = (0u64, 0u64, 0u64, 0u64);
-    let ended = pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |event| {
+    let ended = pipeline::run(inputs, &simhash, args.input.threads(), |event| {
         let Event::Document(item) = event else { return Ok(()) };
         match item {
             Err(e) if args.input.reading.skip_bad => {
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
             thousands(without),
             thousands(bad)
         );
+        tell_passed_over(&passed_over);
     }
     seal_if_due(&store, args.input.quiet)?;
     Ok(Outcome::Done)

@@ -43,8 +43,9 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
     }
     inputs = inputs.exclude(store.path());
     let progress = Progress::new(&inputs, args.input.quiet);
+    let passed_over = inputs.passed_over();
     let mut run = Run::new(args, &store, is_new, out, duplicates);
-    let ended = pipeline::run(inputs, &args.input.fields(), &simhash, args.input.threads(), |event| {
+    let ended = pipeline::run(inputs, &simhash, args.input.threads(), |event| {
         let Event::Document(item) = event else { return run.idle() };
         match item.map_err(Failure::Record).and_then(|item| run.take(item)) {
             Err(Failure::Record(bad)) if args.input.reading.skip_bad => {
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
     let (counts, groups) = run.finish()?;
     progress.finish();
     if !args.input.quiet {
-        summary::print(&counts, &store, begun)?;
+        summary::print(&counts, &passed_over, &store, begun)?;
     }
     groups.print(args.show_groups);
     if temporary.is_none() {

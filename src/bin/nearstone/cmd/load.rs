@@ -9,11 +9,11 @@ use std::time::UNIX_EPOCH;
 
 use nearstone::{BulkLoader, LoadReport, Options, SimhashStore};
 
-use super::records::{Record, Source};
+use super::records::{LeftOut, Record, Source};
 use crate::args::{Kind, Load};
 use crate::failure::{Outcome, Usage};
 use crate::interrupt;
-use crate::progress::{Steps, thousands};
+use crate::progress::{Steps, tell_passed_over, thousands};
 use crate::prose::say;
 
 pub(crate) fn run(args: &Load) -> anyhow::Result<Outcome> {
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Outcome> {
         load = load.rows(args.rows.unwrap_or(0));
     }
     let mut loader = store.bulk_loader(&load)?;
-    let mut bad = 0;
+    let mut left_out = LeftOut::default();
     if loader.is_read() {
         if !args.work.quiet {
             say!("going on with {} documents that were read before", thousands(loader.documents()));
@@ -55,11 +55,14 @@ pub(crate) fn run(args: &Load) -> anyhow::Result<Outcome> {
         if args.resume && !args.work.quiet {
             say!("nothing of such a load is left to go on with: beginning anew");
         }
-        bad = read(args, kind, &store, &mut loader)?;
+        left_out = read(args, kind, &store, &mut loader)?;
     }
     let quiet = args.work.quiet;
     let report = Steps::during(quiet, |show| loader.commit(show))?;
-    tell(&report, bad, quiet);
+    tell(&report, left_out.bad, quiet);
+    if !quiet {
+        tell_passed_over(&left_out.passed_over);
+    }
     Ok(Outcome::Done)
 }
 
@@ -86,6 +89,7 @@ fn name(args: &Load) -> Result<Option<String>, Usage> {
     let mut name = format!("{:?} {} {:?} {}", records.format, records.fingerprints, args.rows, args.row_ids);
     let fields = [&records.id_field, &records.text_field, &records.fingerprint_field];
     let (include, bytes) = (&records.reading.include, records.reading.max_record_bytes);
+    let _ = write!(name, " {:?}", records.web);
     let _ = write!(name, " {fields:?} {:?} {include:?} {} {bytes}", records.encoding, records.reading.skip_bad);
     for input in &args.inputs {
         let path = std::path::absolute(input).unwrap_or_else(|_| input.clone());
@@ -120,7 +124,7 @@ fn is_exchange(folder: &Path) -> bool {
     read.is_ok() && String::from_utf8_lossy(&head).contains("nearstone-pages/")
 }
 
-fn read(args: &Load, kind: Kind, store: &SimhashStore, loader: &mut BulkLoader) -> anyhow::Result<u64> {
+fn read(args: &Load, kind: Kind, store: &SimhashStore, loader: &mut BulkLoader) -> anyhow::Result<LeftOut> {
     let source = Source {
         inputs: &args.inputs,
         records: &args.records,
@@ -131,7 +135,7 @@ fn read(args: &Load, kind: Kind, store: &SimhashStore, loader: &mut BulkLoader) 
         quiet: args.work.quiet,
     };
     let mut without = 0;
-    let bad = source.read(|record| {
+    let left_out = source.read(|record| {
         match record {
             Record::Rows(fingerprints) => loader.push_rows(fingerprints)?,
             Record::Document { fingerprint: None, .. } => without += 1,
@@ -154,7 +158,7 @@ fn read(args: &Load, kind: Kind, store: &SimhashStore, loader: &mut BulkLoader) 
             thousands(without)
         );
     }
-    Ok(bad)
+    Ok(left_out)
 }
 
 fn load_pages(args: &Load, folder: &Path) -> anyhow::Result<Outcome> {

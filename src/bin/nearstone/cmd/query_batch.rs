@@ -10,7 +10,7 @@ use crate::args::{Kind, Query};
 use crate::failure::Outcome;
 use crate::interrupt;
 use crate::output::{self, Output};
-use crate::progress::thousands;
+use crate::progress::{tell_passed_over, thousands};
 use crate::prose::say;
 
 /// So many queries are answered together.
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Query) -> anyhow::Result<Outcome> {
         matches: 0,
         without: 0,
     };
-    let bad = source.read(|record| {
+    let left_out = source.read(|record| {
         match record {
             Record::Rows(fingerprints) => {
                 for &fingerprint in fingerprints {
@@ -67,9 +67,10 @@ pub(super) fn run(args: &Query) -> anyhow::Result<Outcome> {
         if without > 0 {
             say!("without features  {} (near nothing)", thousands(without));
         }
-        if bad > 0 {
-            say!("bad records       {} (passed over)", thousands(bad));
+        if left_out.bad > 0 {
+            say!("bad records       {} (passed over)", thousands(left_out.bad));
         }
+        tell_passed_over(&left_out.passed_over);
     }
     Ok(if found == 0 { Outcome::No } else { Outcome::Done })
 }

@@ -1,8 +1,9 @@
 //! Records of files, for commands that take texts and fingerprints.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use nearstone::input::{Fields, FingerprintInputs, Format, Inputs};
+use nearstone::input::{Fields, FingerprintInputs, Format, Inputs, PassedOver};
 use nearstone::{Analyser, Fingerprint, Simhash};
 
 use crate::args::{Kind, LoadFormat, Records};
@@ -19,6 +20,15 @@ pub(super) enum Record<'a> {
     Rows(&'a [Fingerprint]),
 }
 
+/// What of the input is none of the records.
+#[derive(Default)]
+pub(super) struct LeftOut {
+    /// Bad ones, with --skip-bad.
+    pub(super) bad: u64,
+    /// Those of web archives that are no texts.
+    pub(super) passed_over: Arc<PassedOver>,
+}
+
 /// Where records come from.
 pub(super) struct Source<'a> {
     pub(super) inputs: &'a [PathBuf],
@@ -33,30 +43,33 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Hands all records on, in their order; `take` returns how many there were until then. Returns the number of bad
-    /// ones that were passed over.
-    pub(super) fn read(&self, take: impl FnMut(Record<'_>) -> anyhow::Result<u64>) -> anyhow::Result<u64> {
+    /// Hands all records on, in their order; `take` returns how many there were until then.
+    pub(super) fn read(&self, take: impl FnMut(Record<'_>) -> anyhow::Result<u64>) -> anyhow::Result<LeftOut> {
         match self.kind {
             Kind::Texts => self.read_texts(take),
             Kind::Ids | Kind::Rows => self.read_fingerprints(take),
         }
     }
 
-    fn read_texts(&self, mut take: impl FnMut(Record<'_>) -> anyhow::Result<u64>) -> anyhow::Result<u64> {
+    fn read_texts(&self, mut take: impl FnMut(Record<'_>) -> anyhow::Result<u64>) -> anyhow::Result<LeftOut> {
         let records = self.records;
         let format = match records.format {
             Some(LoadFormat::Text) => Format::Text,
+            Some(LoadFormat::Warc) => Format::Warc,
+            Some(LoadFormat::Arc) => Format::Arc,
             Some(_) => Format::JsonLines,
             None => Format::Auto,
         };
-        let inputs = Inputs::new(self.inputs).format(format).max_record_bytes(records.reading.max_record_bytes);
-        let inputs = inputs.include(&records.reading.include).map_err(|e| Usage(e.to_string()))?.exclude(self.store);
         let fields = Fields { id: Some(records.id_field.clone()), text: records.text_field.clone() };
+        let inputs = Inputs::new(self.inputs).format(format).fields(fields);
+        let inputs = records.web.set(inputs).max_record_bytes(records.reading.max_record_bytes);
+        let inputs = inputs.include(&records.reading.include).map_err(|e| Usage(e.to_string()))?.exclude(self.store);
+        let passed_over = inputs.passed_over();
         let no_analyser = || nearstone::Error::NoAnalyser { path: self.store.to_owned() };
         let simhash = Simhash::new(self.analyser.ok_or_else(no_analyser)?.clone());
         let progress = Progress::new(&inputs, self.quiet);
         let (mut bad, mut count) = (0, 0);
-        pipeline::run(inputs, &fields, &simhash, self.threads, |event| {
+        pipeline::run(inputs, &simhash, self.threads, |event| {
             let Event::Document(item) = event else { return Ok(()) };
             match item {
                 Err(e) if records.reading.skip_bad => {
@@ -73,10 +86,10 @@ impl Source<'_> {
             Ok(())
         })?;
         progress.finish();
-        Ok(bad)
+        Ok(LeftOut { bad, passed_over })
     }
 
-    fn read_fingerprints(&self, mut take: impl FnMut(Record<'_>) -> anyhow::Result<u64>) -> anyhow::Result<u64> {
+    fn read_fingerprints(&self, mut take: impl FnMut(Record<'_>) -> anyhow::Result<u64>) -> anyhow::Result<LeftOut> {
         let records = self.records;
         let mut inputs = FingerprintInputs::new(self.inputs)
             .fingerprint_field(&records.fingerprint_field)
@@ -111,6 +124,6 @@ impl Source<'_> {
             progress.now(count);
         }
         progress.finish();
-        Ok(bad)
+        Ok(LeftOut { bad, ..LeftOut::default() })
     }
 }

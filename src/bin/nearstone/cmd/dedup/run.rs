@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use anyhow::Context;
-use nearstone::input::{BadRecord, RawRecord};
+use nearstone::input::BadRecord;
 use nearstone::{Admission, Fingerprint, Match, NewDocument, SimhashStore, feature_hash};
 use serde_json::Map;
 
@@ -106,7 +106,7 @@ impl<'a> Run<'a> {
             }
             self.batch_ids.insert(item.id.clone());
         }
-        self.batch_bytes += item.raw.bytes.len();
+        self.batch_bytes += item.raw.bytes.len() + item.text.as_ref().map_or(0, String::len);
         self.batch.push(item);
         if self.batch.len() >= BATCH_DOCUMENTS || self.batch_bytes >= BATCH_BYTES {
             self.settle()?;
@@ -125,8 +125,7 @@ impl<'a> Run<'a> {
         let is_near = known.distance(fingerprint) <= self.args.max_distance;
         if is_of_this_run && !is_near {
             let reason = format!("the id {:?} has come before in this run, with another text", item.id);
-            let remedy = "name another field with --id-field, or take --line-ids";
-            return Err(Failure::Record(item.raw.bad(reason, remedy)));
+            return Err(Failure::Record(item.raw.bad(reason, item.raw.other_ids())));
         }
         if is_near && !is_of_this_run {
             self.counts.kept_again += 1;
@@ -149,7 +148,7 @@ impl<'a> Run<'a> {
         let mut answers = self.store.check_and_insert_batch(&documents, self.args.max_distance)?.into_iter();
         for item in &batch {
             if item.fingerprint.is_none() {
-                self.write(&item.raw)?;
+                self.write(item)?;
                 self.counts.without_features += 1;
             } else {
                 let answer = answers.next().context("an answer for each document")?;
@@ -172,12 +171,17 @@ impl<'a> Run<'a> {
         if let Some(ids) = &mut self.kept_ids {
             ids.insert(feature_hash(&item.id));
         }
-        self.write(&item.raw)
+        self.write(item)
     }
 
-    /// Writes a line as it was read, with a line end if it is the last of a file without one, or the
-    /// path of a file.
-    fn write(&mut self, raw: &RawRecord) -> anyhow::Result<()> {
+    /// Writes a line as it was read, with a line end if it is the last of a file without one, the path of a file, or
+    /// any other record as a JSON line.
+    fn write(&mut self, item: &Fingerprinted) -> anyhow::Result<()> {
+        let raw = &item.raw;
+        if let Some(text) = &item.text {
+            let row = [("id", &item.id), ("text", text)];
+            return self.out.object(row.into_iter().map(|(name, text)| (name.to_owned(), text[..].into())).collect());
+        }
         let bytes = if raw.line().is_some() { &raw.bytes[..] } else { raw.file().as_os_str().as_encoded_bytes() };
         self.out.bytes(bytes)?;
         if bytes.ends_with(b"\n") { Ok(()) } else { self.out.bytes(b"\n") }

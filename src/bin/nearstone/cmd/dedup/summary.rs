@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use nearstone::SimhashStore;
+use nearstone::input::PassedOver;
 
 use super::run::Counts;
-use crate::progress::{bytes, ratio, thousands};
+use crate::progress::{bytes, ratio, tell_passed_over, thousands};
 use crate::prose::say;
 
-pub(super) fn print(counts: &Counts, store: &SimhashStore, begun: Instant) -> nearstone::Result<()> {
+pub(super) fn print(counts: &Counts, passed_over: &PassedOver, store: &SimhashStore, begun: Instant) -> nearstone::Result<()> {
     let stats = store.stats()?;
     let documents = counts.documents();
     let of_them =
@@ -28,6 +29,7 @@ pub(super) fn print(counts: &Counts, store: &SimhashStore, begun: Instant) -> ne
     if counts.bad > 0 {
         say!("bad records       {} (passed over)", thousands(counts.bad));
     }
+    tell_passed_over(passed_over);
     let data = stats.table_bytes + stats.document_bytes + stats.holder_bytes;
     say!(
         "store             {} documents, {} of data, {} bytes each; {} on disk",

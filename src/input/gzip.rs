@@ -1,0 +1,64 @@
+//! The head of a gzip member (RFC 1952).
+
+/// Returns the length of the head that the bytes begin with, or `None` where more of them are needed.
+pub(super) fn head_bytes(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
+    const IS_NONE: &str = "something that is no gzip member stands here";
+    let magic = [0x1f, 0x8b, 8];
+    let known = bytes.len().min(magic.len());
+    if bytes[..known] != magic[..known] {
+        return Err(IS_NONE);
+    }
+    let Some(&flags) = bytes.get(3) else { return Ok(None) };
+    if flags & 0xe0 != 0 {
+        return Err(IS_NONE);
+    }
+    let mut length = 10;
+    if flags & 4 != 0 {
+        let Some(extra) = bytes.get(length..length + 2) else { return Ok(None) };
+        length += 2 + usize::from(u16::from_le_bytes([extra[0], extra[1]]));
+    }
+    // A name and a comment, which end with a zero.
+    for flag in [8, 16] {
+        if flags & flag != 0 {
+            let Some(end) = bytes.get(length..).and_then(|rest| memchr::memchr(0, rest)) else { return Ok(None) };
+            length += end + 1;
+        }
+    }
+    length += if flags & 2 != 0 { 2 } else { 0 };
+    Ok((length <= bytes.len()).then_some(length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_of_every_kind() {
+        let base = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
+        let with = |flags: u8, more: &[u8]| {
+            let mut head = base.to_vec();
+            head[3] = flags;
+            head.extend_from_slice(more);
+            head
+        };
+        let rows = [
+            with(0, b""),
+            with(1, b""),
+            with(4, b"\x03\0abc"),
+            with(8, b"name\0"),
+            with(16, b"note\0"),
+            with(2, b"cc"),
+            with(31, b"\x01\0xname\0note\0cc"),
+        ];
+        for head in rows {
+            for cut in 0..head.len() {
+                assert_eq!(head_bytes(&head[..cut]), Ok(None), "{head:x?} {cut}");
+            }
+            let length = head.len();
+            assert_eq!(head_bytes(&[&head[..], b"data"].concat()), Ok(Some(length)), "{head:x?}");
+        }
+        for other in [&b"WARC/1.0"[..], &[0x1f, 0x8b, 7], &with(0x20, b"")] {
+            assert!(head_bytes(other).is_err(), "{other:x?}");
+        }
+    }
+}
