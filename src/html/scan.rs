@@ -84,18 +84,14 @@ impl<'a> Scan<'a> {
         let length = bytes[begin..].iter().take_while(|byte| is_of_name(byte)).count();
         let name = &self.html[begin..begin + length];
         let attributes = if self.are_quotes_open { None } else { Attributes::scan(bytes, begin + length) };
-        let Attributes { end, count } = match attributes {
-            Some(attributes) => attributes,
-            None => {
-                self.are_quotes_open = true;
-                match memchr::memchr(b'>', &bytes[begin + length..]) {
-                    Some(end) => Attributes { end: begin + length + end, count: end },
-                    None => {
-                        self.at = bytes.len();
-                        return None;
-                    }
-                }
-            }
+        let attributes = attributes.or_else(|| {
+            self.are_quotes_open = true;
+            let count = memchr::memchr(b'>', &bytes[begin + length..])?;
+            Some(Attributes { end: begin + length + count, count })
+        });
+        let Some(Attributes { end, count }) = attributes else {
+            self.at = bytes.len();
+            return None;
         };
         self.at = end + 1;
         Some(Tag { name, is_end, is_empty: bytes[end - 1] == b'/', attributes: count })

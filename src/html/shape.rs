@@ -17,14 +17,14 @@ const MAX_REPEATED: usize = 500_000;
 
 /// Elements without a content.
 const VOID: [&str; 16] = [
-    "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "source",
-    "track", "wbr",
+    "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta",
+    "source", "track", "wbr",
 ];
 
 /// Elements that the next of their kind ends, so that many of them need not be deep.
 const ENDED: [&str; 20] = [
-    "body", "colgroup", "dd", "dt", "head", "html", "li", "optgroup", "option", "p", "param", "rb", "rp", "rt", "tbody",
-    "td", "tfoot", "th", "thead", "tr",
+    "body", "colgroup", "dd", "dt", "head", "html", "li", "optgroup", "option", "p", "param", "rb", "rp", "rt",
+    "tbody", "td", "tfoot", "th", "thead", "tr",
 ];
 
 /// Elements that a parser opens anew in the next block.

@@ -28,13 +28,13 @@ pub(super) fn visible(html: &str) -> String {
             }
         }
     }
-    text.text
+    text.out
 }
 
 /// A text with its blanks in order.
 #[derive(Default)]
 struct Text {
-    text: String,
+    out: String,
     is_word_over: bool,
     is_line_over: bool,
 }
@@ -43,17 +43,18 @@ impl Text {
     fn push(&mut self, piece: &str) {
         self.is_word_over |= piece.starts_with(char::is_whitespace);
         for word in piece.split_whitespace() {
-            if !self.text.is_empty() {
+            if !self.out.is_empty() {
                 if self.is_line_over {
-                    self.text.push('\n');
+                    self.out.push('\n');
                 } else if self.is_word_over {
-                    self.text.push(' ');
+                    self.out.push(' ');
                 }
             }
-            self.text.push_str(word);
+            self.out.push_str(word);
             (self.is_word_over, self.is_line_over) = (true, false);
         }
-        self.is_word_over = if piece.trim().is_empty() { self.is_word_over } else { piece.ends_with(char::is_whitespace) };
+        self.is_word_over =
+            if piece.trim().is_empty() { self.is_word_over } else { piece.ends_with(char::is_whitespace) };
     }
 }
 

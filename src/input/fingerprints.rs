@@ -4,7 +4,6 @@ mod batch;
 mod binary;
 mod columns;
 mod format;
-mod guard;
 mod hex;
 mod json;
 mod lines;
@@ -21,6 +20,7 @@ use std::sync::atomic::AtomicU64;
 pub use batch::FingerprintBatch;
 pub use format::FingerprintFormat;
 pub use value::FingerprintEncoding;
+pub(super) use value::shown;
 
 use super::files::Files;
 use super::stream::Stream;

@@ -1,4 +1,4 @@
-//! Documents from files: JSON lines, web archives, texts and folders of them, plain or compressed. Those that
+//! Documents from files: JSON lines, tables, web archives, texts and folders of them, plain or compressed. Those that
 //! have a fingerprint already are read by [`FingerprintInputs`].
 //!
 //! Reading is split in two, so that the expensive half can run in many threads: [`Inputs`] yields
@@ -40,14 +40,17 @@
 
 mod files;
 mod fingerprints;
+mod guard;
 mod gzip;
 mod jsonl;
 mod lines;
 mod opened;
 mod passed_over;
 mod record;
+mod rows;
 mod source;
 mod stream;
+mod table;
 mod web;
 
 use std::path::Path;
@@ -69,7 +72,7 @@ use source::Source;
 #[non_exhaustive]
 pub enum Format {
     /// By the name of the file without `.gz` or `.zst`: `.jsonl` and `.ndjson` are JSON lines, as is
-    /// the standard input; `.warc` and `.wet` are WARC, `.arc` is ARC, and so is anything that begins like one. Any
+    /// the standard input; `.csv` and `.tsv` are tables; `.warc` and `.wet` are WARC, `.arc` is ARC, and so is anything that begins like one. Any
     /// other file is one text.
     #[default]
     Auto,
@@ -77,6 +80,10 @@ pub enum Format {
     JsonLines,
     /// The whole file is one text in UTF-8.
     Text,
+    /// Rows with commas, quoted as in RFC 4180; the first one names the columns.
+    Csv,
+    /// As CSV, with tabulators instead of commas.
+    Tsv,
     /// A web archive: responses, resources and conversions with texts are documents.
     Warc,
     /// A web archive in the format before WARC.
@@ -145,7 +152,7 @@ impl Inputs {
         self
     }
 
-    /// Sets where JSON lines have their ids and texts.
+    /// Sets where JSON lines and tables have their ids and texts.
     #[must_use]
     pub fn fields(mut self, fields: Fields) -> Self {
         self.parsing_mut().fields = fields;

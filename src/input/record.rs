@@ -133,7 +133,8 @@ impl RawRecord {
     #[must_use]
     pub fn other_ids(&self) -> &'static str {
         match self.origin {
-            Origin::Web(_) => "take the ids of the records with --id record",
+            Origin::Web(_) if self.parsing.web_id == WebId::Uri => "take the ids of the records with --id record",
+            Origin::Web(_) => "take URLs with --id uri",
             _ => "name another field with --id-field, or take --line-ids",
         }
     }

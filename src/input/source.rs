@@ -9,6 +9,7 @@ use super::lines::{Line, next_line};
 use super::opened::Opened;
 use super::record::{Origin, Parsing};
 use super::stream::{STDIN, Stream, ending};
+use super::table::Table;
 use super::web::{self, Archive, Dialect};
 use super::{BadRecord, Format, RawRecord};
 
@@ -17,6 +18,7 @@ use super::{BadRecord, Format, RawRecord};
 enum Kind {
     Lines,
     Whole,
+    Table(u8),
     Archive(Dialect),
 }
 
@@ -24,6 +26,8 @@ impl Kind {
     fn of_name(path: &Path) -> Self {
         match ending(path).as_deref() {
             Some("jsonl" | "ndjson") => Self::Lines,
+            Some("csv") => Self::Table(b','),
+            Some("tsv") => Self::Table(b'\t'),
             Some("warc" | "wet") => Self::Archive(Dialect::Warc),
             Some("arc") => Self::Archive(Dialect::Arc),
             _ if path.as_os_str() == STDIN => Self::Lines,
@@ -35,6 +39,8 @@ impl Kind {
         match format {
             Format::JsonLines => Self::Lines,
             Format::Text => Self::Whole,
+            Format::Csv => Self::Table(b','),
+            Format::Tsv => Self::Table(b'\t'),
             Format::Warc => Self::Archive(Dialect::Warc),
             Format::Arc => Self::Archive(Dialect::Arc),
             Format::Auto => {
@@ -49,6 +55,7 @@ impl Kind {
 #[derive(Debug)]
 pub(super) enum Source {
     Plain(Plain),
+    Table(Box<Table>),
     Archive(Box<Archive>),
 }
 
@@ -66,6 +73,9 @@ impl Source {
             return Ok(Self::Archive(Box::new(Archive::new(opened, dialect, parsing))));
         }
         let stream = Stream::new(opened)?;
+        if let Kind::Table(delimiter) = kind {
+            return Ok(Self::Table(Box::new(Table::new(stream, delimiter, parsing)?)));
+        }
         let must_have_records = named || kind == Kind::Lines;
         let parsing = Arc::clone(parsing);
         let is_whole = kind == Kind::Whole;
@@ -75,6 +85,7 @@ impl Source {
     pub(super) fn next(&mut self) -> Option<Result<RawRecord, BadRecord>> {
         match self {
             Self::Plain(plain) => plain.next(),
+            Self::Table(table) => table.next(),
             Self::Archive(archive) => archive.next(),
         }
     }
@@ -169,6 +180,8 @@ mod tests {
         for name in ["a.jsonl", "a.ndjson", "a.JSONL.gz", "x/a.b.jsonl.zst", "-"] {
             assert_eq!(Kind::of_name(Path::new(name)), Kind::Lines, "{name}");
         }
+        assert_eq!(Kind::of_name(Path::new("a.CSV.gz")), Kind::Table(b','));
+        assert_eq!(Kind::of_name(Path::new("a.tsv")), Kind::Table(b'\t'));
         for name in ["a.warc", "a.WARC.gz", "a.warc.zst", "a.warc.wet.gz", "a.wet"] {
             assert_eq!(Kind::of_name(Path::new(name)), Kind::Archive(Dialect::Warc), "{name}");
         }

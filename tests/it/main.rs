@@ -22,4 +22,5 @@ mod sealed_faults;
 mod shell;
 mod threads;
 mod upkeep;
+mod web;
 mod work;

@@ -94,9 +94,11 @@ const DEDUP_EXAMPLES: &str = "Examples:
   nearstone dedup monday.jsonl --store seen --out new.jsonl     # and tomorrow tuesday.jsonl
   zcat dump.gz | nearstone dedup - --id-field url > kept.jsonl
   nearstone dedup ~/docs --include '*.txt' --show-groups 10 > kept-paths.txt
+  nearstone dedup crawl.warc.gz --html text --id record --out pages.jsonl
+  nearstone dedup articles.csv.gz --id-field url --text-field body > kept.jsonl
 
-Kept records are written as they were and in their order: lines of JSON lines, the path of any other
-file. Records without features (no letter, digit or emoji) are near nothing and are written too.
+Kept records are written in their order: lines of JSON lines as they were, rows of tables and pages of web
+archives (WARC, WET, ARC) as lines {\"id\", \"text\"}, the path of any other file. Records without features (no letter, digit or emoji) are near nothing and are written too.
 A row of --duplicates is {\"id\", \"duplicate_of\", \"distance\"}: the nearest kept document, and how many
 of the 64 bits of the fingerprints differ.
 
@@ -106,8 +108,8 @@ under a stored id takes the place of the stored one. Ids should not start anew w
 
 /// Keep the first of each group of near-duplicates.
 ///
-/// Reads JSON lines, text files and folders of them, plain or compressed with gzip or zstd, and drops
-/// every document that is within --max-distance bits of one that was kept before.
+/// Reads JSON lines, CSV, TSV, web archives, text files and folders of them, plain or compressed with gzip or
+/// zstd, and drops every document that is within --max-distance bits of one that was kept before.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = DEDUP_EXAMPLES, after_help = "See --help for examples.")]
 pub(crate) struct Dedup {
@@ -244,7 +246,9 @@ pub(crate) struct Doctor {
 ///
 /// A document whose id is stored already takes the place of the stored one.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  nearstone add seen pages.jsonl.zst --id-field url")]
+#[command(after_help = "Examples:
+  nearstone add seen pages.jsonl.zst --id-field url
+  nearstone add seen crawl/ --include '*.warc.gz'")]
 pub(crate) struct Add {
     /// The store
     pub(crate) store: PathBuf,

@@ -1,7 +1,8 @@
 //! Where the header of a table has the columns.
 
 use super::Wanted;
-use super::value::{Refusal, shown};
+use super::value::Refusal;
+use crate::input::rows::column;
 
 /// The places of the columns, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,26 +16,11 @@ pub(super) struct Columns {
 impl Columns {
     /// Finds the wanted ones. Others may be there in any number, and twice.
     pub(super) fn find(names: &[&[u8]], wanted: &Wanted) -> Result<Self, Refusal> {
-        let find = |wanted: &str, remedy| {
-            let mut found = (0..names.len()).filter(|&index| names[index] == wanted.as_bytes());
-            let problem = match (found.next(), found.next()) {
-                (Some(index), None) => return Ok(index),
-                (None, _) => "there is no column",
-                (Some(_), Some(_)) => "there is more than one column",
-            };
-            Err(Refusal::new(format!("{problem} {wanted:?} among {}", list(names)), remedy))
-        };
+        let find = |wanted: &str, remedy| column(names, wanted).map_err(|reason| Refusal::new(reason, remedy));
         let id = wanted.id_field.as_deref().map(|id| find(id, "name the column with --id-field")).transpose()?;
         let fingerprint = find(&wanted.fingerprint_field, "name the column with --fingerprint-field")?;
         Ok(Self { count: names.len(), id, fingerprint })
     }
-}
-
-/// The names in quotation marks; the first ones if they are many.
-fn list(names: &[&[u8]]) -> String {
-    const MOST: usize = 20;
-    let more = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };
-    names.iter().take(MOST).map(|name| shown(name)).collect::<Vec<_>>().join(", ") + &more
 }
 
 #[cfg(test)]

@@ -1,124 +1,47 @@
 //! Fingerprints in the columns of CSV and TSV.
 
-use std::io;
-
-use csv::{ByteRecord, ErrorKind, ReaderBuilder, Terminator};
-
 use super::columns::Columns;
-use super::guard::Guard;
 use super::value::{Refusal, check_id};
 use super::{FingerprintBatch, Reader, Wanted};
 use crate::input::BadRecord;
+use crate::input::rows::Rows;
 use crate::input::stream::Stream;
 
 /// The rows of a file.
 #[derive(Debug)]
 pub(super) struct Table {
-    reader: csv::Reader<Guard>,
+    rows: Rows,
     wanted: Wanted,
     /// `None` until the first row was read.
     columns: Option<Columns>,
-    row: ByteRecord,
-    done: bool,
 }
 
 impl Table {
     pub(super) fn new(stream: Stream, delimiter: u8, capacity: usize, wanted: Wanted) -> Self {
-        let reader = ReaderBuilder::new()
-            .delimiter(delimiter)
-            // Else it ends a row at the carriage return, and counts the line feed with the next row.
-            .terminator(Terminator::Any(b'\n'))
-            // The numbers of fields and the names of columns are checked here, where the remedy is known.
-            .has_headers(false)
-            .flexible(true)
-            .buffer_capacity(capacity)
-            .from_reader(Guard::new(stream));
-        Self { reader, wanted, columns: None, row: ByteRecord::new(), done: false }
-    }
-
-    /// Reads the next row that is not blank; `false` at the end.
-    fn next_row(&mut self) -> Result<bool, BadRecord> {
-        let limit = self.wanted.max_record_bytes as u64;
-        while !self.done {
-            let start = self.reader.position().byte();
-            self.reader.get_mut().allow(start.saturating_add(limit));
-            let read = self.reader.read_byte_record(&mut self.row);
-            self.done = !matches!(read, Ok(true));
-            match read.map_err(csv::Error::into_kind) {
-                Ok(false) => break,
-                Ok(true) => {}
-                Err(_) if self.reader.get_ref().is_too_long() => return Err(self.too_long()),
-                Err(kind) => {
-                    // Rows are bytes and any number of fields: nothing else is an error.
-                    let e = if let ErrorKind::Io(e) = kind { e } else { io::Error::other(format!("{kind:?}")) };
-                    return Err(self.reader.get_ref().stream().broken(&e, Some(self.reader.position().line())));
-                }
-            }
-            let end = self.reader.position().byte();
-            let is_void = self.row.len() == 1 && self.row[0].is_empty();
-            if self.reader.get_ref().is_behind(end) {
-                self.done = true;
-                if is_void {
-                    break;
-                }
-                let (reason, remedy) = ("a quotation mark is not closed in this row", "close it, or leave the row out");
-                return Err(self.bad(Refusal::new(reason, remedy)));
-            }
-            // The line feed is no part of the record.
-            if end.saturating_sub(start).saturating_sub(1) > limit {
-                return Err(self.too_long());
-            }
-            if self.row.len() > 1 || &self.row[0] != b"\r" {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// A field of the row, without the carriage return of the line's end.
-    fn field(&self, index: usize) -> &[u8] {
-        let field = &self.row[index];
-        if index + 1 == self.row.len() { field.strip_suffix(b"\r").unwrap_or(field) } else { field }
+        let rows = Rows::with_capacity(stream, delimiter, wanted.max_record_bytes, capacity);
+        Self { rows, wanted, columns: None }
     }
 
     /// Reads the first row; `None` if there is none.
     fn header(&mut self) -> Result<Option<Columns>, BadRecord> {
-        if !self.next_row()? {
+        if !self.rows.next_row()? {
             return Ok(None);
         }
-        let names: Vec<_> = (0..self.row.len()).map(|index| self.field(index).trim_ascii()).collect();
-        Columns::find(&names, &self.wanted).map(Some).map_err(|refusal| self.bad(refusal))
+        Columns::find(&self.rows.names(), &self.wanted).map(Some).map_err(|refusal| self.bad(refusal))
     }
 
-    fn add(&self, batch: &mut FingerprintBatch, columns: Columns) -> Result<(), Refusal> {
-        if self.row.len() != columns.count {
-            let reason = format!("the row has {} fields instead of the header's {}", self.row.len(), columns.count);
-            return Err(Refusal::new(reason, "mend the row, or put fields with separators into quotation marks"));
-        }
-        let fingerprint = self.wanted.encoding.parse(self.field(columns.fingerprint))?;
-        let id = columns.id.map(|index| self.field(index));
-        id.map_or(Ok(()), check_id)?;
+    fn add(&self, batch: &mut FingerprintBatch, columns: Columns) -> Result<(), BadRecord> {
+        self.rows.check_len(columns.count)?;
+        let value = self.wanted.encoding.parse(self.rows.field(columns.fingerprint));
+        let fingerprint = value.map_err(|refusal| self.bad(refusal))?;
+        let id = columns.id.map(|index| self.rows.field(index));
+        id.map_or(Ok(()), check_id).map_err(|refusal| self.bad(refusal))?;
         batch.push(id, fingerprint);
         Ok(())
     }
 
-    /// The line on which the row that was just read begins. The parser's own answer is that of the blank
-    /// lines before it.
-    fn line(&self) -> u64 {
-        let inside = memchr::memchr_iter(b'\n', self.row.as_slice()).count() as u64;
-        let end = self.reader.position();
-        // The line feed behind the row; where a quotation mark is open it is inside.
-        let behind = u64::from(!self.reader.get_ref().is_behind(end.byte()));
-        end.line().saturating_sub(inside + behind).max(1)
-    }
-
     fn bad(&self, refusal: Refusal) -> BadRecord {
-        self.reader.get_ref().stream().bad(Some(self.line()), refusal.reason, refusal.remedy)
-    }
-
-    fn too_long(&self) -> BadRecord {
-        let line = if self.done { self.row.position().map_or(1, csv::Position::line) } else { self.line() };
-        self.reader.get_ref().stream().too_long(Some(line), self.wanted.max_record_bytes)
+        self.rows.bad(refusal.reason, refusal.remedy)
     }
 }
 
@@ -127,14 +50,15 @@ impl Reader for Table {
         let columns = if let Some(columns) = self.columns {
             columns
         } else {
-            // Without the names of the columns the rest of the file has no meaning.
             let header = self.header();
-            self.done |= header.is_err();
+            if header.is_err() {
+                self.rows.end();
+            }
             let Some(columns) = header? else { return Ok(()) };
             *self.columns.insert(columns)
         };
-        while !batch.is_full() && self.next_row()? {
-            self.add(batch, columns).map_err(|refusal| self.bad(refusal))?;
+        while !batch.is_full() && self.rows.next_row()? {
+            self.add(batch, columns)?;
         }
         Ok(())
     }

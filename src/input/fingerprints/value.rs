@@ -78,7 +78,7 @@ pub(super) fn check_id(id: &[u8]) -> Result<(), Refusal> {
 }
 
 /// The beginning of a text, in quotation marks.
-pub(super) fn shown(text: &[u8]) -> String {
+pub(in crate::input) fn shown(text: &[u8]) -> String {
     const LONGEST: usize = 40;
     // Four bytes a character at most: the rest is not looked at, however long it is.
     let start = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)]);

@@ -6,11 +6,12 @@
 //! reported.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::fields::end_of_head;
-use super::members::{Damage, Members};
+use super::members::{Compression, Damage, Members};
 use super::raw::Raw;
 use super::warc::Type;
 use super::{arc, capture, warc};
@@ -117,9 +118,18 @@ pub(in crate::input) struct Archive {
 
 impl Archive {
     pub(in crate::input) fn new(opened: Opened, dialect: Dialect, parsing: &Arc<Parsing>) -> Self {
+        let Opened { path, first, rest } = opened;
+        // The name counts where the first bytes are damaged.
+        let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
+        let assumed = match &extension[..] {
+            _ if dialect.begins(&first) != Some(false) => Compression::None,
+            "gz" => Compression::Gzip,
+            "zst" | "zstd" => Compression::Zstd,
+            _ => Compression::None,
+        };
         Self {
-            path: Arc::new(opened.path),
-            members: Members::new(Raw::new(opened.first, opened.rest)),
+            path: Arc::new(path),
+            members: Members::new(Raw::new(first, rest), assumed),
             dialect,
             parsing: Arc::clone(parsing),
             pending: VecDeque::new(),
@@ -157,8 +167,9 @@ impl Archive {
         self.has_records = true;
         let at = self.members.offset();
         let read = if self.begins()? { self.record(at) } else { self.pass_over(Some(at)) };
-        // Of the record, not of the line ends before it.
+        // Of the record, not of the line ends before it; what else was wrong with it comes of the damage.
         read.or_else(|damage| {
+            self.pending.clear();
             self.resync(at, &damage);
             Ok(())
         })
@@ -196,6 +207,7 @@ impl Archive {
     /// Goes on with the next member within a record; `false` if there is none, or one that begins a record.
     fn join(&mut self) -> Result<bool, Damage> {
         let left = self.members.ahead(0)?.len();
+        self.members.check()?;
         // What is wrong with the next member is told when it is its turn.
         if !self.members.join().unwrap_or(false) {
             return Ok(false);
@@ -223,13 +235,14 @@ impl Archive {
         let mut content = Vec::new();
         let end = self.content(&head, &mut content)?;
         let said = head.length;
-        let wrong = |place: usize| format!("its length is given as {said}, but a record begins {place} bytes behind its head");
+        let wrong =
+            |place: usize| format!("its length is given as {said}, but a record begins {place} bytes behind its head");
         let remedy = "mend what writes the file; the records were read as they are";
         match end {
             End::Cut => self.bad(at, wrong(content.len()), remedy),
             End::Whole if self.is_followed()? => {}
             End::Whole | End::Short | End::TooLong => {
-                if let Some(place) = self.dialect.find(&content) {
+                if let Some(place) = self.find_inside(&mut content) {
                     self.members.unread(&content[place..]);
                     self.reread += (content.len() - place) as u64;
                     content.truncate(place);
@@ -302,7 +315,9 @@ impl Archive {
         self.members.consume(length);
         Ok(head.map_err(|e| match e {
             HeadError::NoLength => ("the record does not say its length".to_owned(), "mend what writes the file"),
-            HeadError::BadLength(length) => (format!("the length {length:?} is no number"), "mend what writes the file"),
+            HeadError::BadLength(length) => {
+                (format!("the length {length:?} is no number"), "mend what writes the file")
+            }
         }))
     }
 
@@ -337,6 +352,16 @@ impl Archive {
             }
         }
         Ok(End::Whole)
+    }
+
+    /// Finds a record that begins inside a content, even if only with its first byte.
+    fn find_inside(&mut self, content: &mut Vec<u8>) -> Option<usize> {
+        let length = content.len();
+        let behind = self.members.ahead(arc::LONGEST_LINE).unwrap_or_default();
+        content.extend_from_slice(&behind[..behind.len().min(arc::LONGEST_LINE)]);
+        let found = self.dialect.find(content).filter(|&place| place < length);
+        content.truncate(length);
+        found
     }
 
     /// Whether line ends, at most, and then a record or the end follow a content.
@@ -397,6 +422,9 @@ impl Archive {
     }
 
     fn search(&mut self, passed: &mut u64) -> Result<(), Damage> {
+        if self.begins()? {
+            return Ok(());
+        }
         loop {
             let bytes = self.members.ahead(SEARCH_BYTES)?;
             let (found, is_last) = (self.dialect.find(bytes), bytes.len() < SEARCH_BYTES);

@@ -10,7 +10,7 @@ impl Fields {
     pub(super) fn parse(bytes: &[u8]) -> Self {
         let mut fields: Vec<(String, String)> = Vec::new();
         for line in bytes.split(|&byte| byte == b'\n') {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let line = &line[..line.len() - line.iter().rev().take_while(|&&byte| byte == b'\r').count()];
             if line.is_empty() {
                 break;
             }
@@ -40,12 +40,12 @@ impl Fields {
     }
 }
 
-/// Returns where the content begins behind a head: after its first empty line, with or without carriage returns.
+/// Returns where the content begins behind a head: after its first empty line, with any carriage returns.
 pub(super) fn end_of_head(bytes: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'\n', bytes).find_map(|end| match bytes.get(end + 1..)? {
-        [b'\n', ..] => Some(end + 2),
-        [b'\r', b'\n', ..] => Some(end + 3),
-        _ => None,
+    memchr::memchr_iter(b'\n', bytes).find_map(|end| {
+        let next = &bytes[end + 1..];
+        let returns = next.iter().take_while(|&&byte| byte == b'\r').count();
+        (next.get(returns) == Some(&b'\n')).then_some(end + returns + 2)
     })
 }
 
@@ -57,13 +57,18 @@ mod tests {
     fn fields_fold_repeat_and_end() {
         let fields = Fields::parse(b"A: 1\r\n b\nc : d:e\nA:2\n\tx\nnothing\n\xff: \xfe\n\nZ: 9");
         assert_eq!(fields.all("a").collect::<Vec<_>>(), ["1 b", "2 x"]);
-        assert_eq!((fields.first("C"), fields.first("z"), fields.first("\u{fffd}")), (Some("d:e"), None, Some("\u{fffd}")));
+        assert_eq!(
+            (fields.first("C"), fields.first("z"), fields.first("\u{fffd}")),
+            (Some("d:e"), None, Some("\u{fffd}"))
+        );
         assert_eq!(Fields::parse(b" lonely").first(""), None);
     }
 
     #[test]
     fn heads_end_at_an_empty_line() {
-        for (bytes, end) in [(&b"a\r\n\r\nb"[..], 5), (b"a\n\nb", 3), (b"a\n\r\nb", 4), (b"a\r\n\nb", 4)] {
+        for (bytes, end) in
+            [(&b"a\r\n\r\nb"[..], 5), (b"a\n\nb", 3), (b"a\n\r\nb", 4), (b"a\r\n\nb", 4), (b"a\r\r\n\r\r\nb", 7)]
+        {
             assert_eq!(end_of_head(bytes), Some(end), "{bytes:?}");
         }
         assert_eq!(end_of_head(b"a\r\nb\r\n"), None);

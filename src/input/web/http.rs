@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn heads_are_read_tolerantly() {
-        let rows: [(&[u8], u16, Option<&str>, &[u8]); 6] = [
+        type Row = (&'static [u8], u16, Option<&'static str>, &'static [u8]);
+        let rows: [Row; 6] = [
             (b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nbody", 200, Some("text/html"), b"body"),
             (b"HTTP/1.0 404\ncontent-TYPE:\ntext/x\n\nb", 404, None, b"b"),
             (b"HTTP/2 204 \r\n\r\n", 204, None, b""),
@@ -103,9 +104,14 @@ mod tests {
         ];
         for (bytes, status, media_type, body) in rows {
             let response = Response::parse(bytes).unwrap();
-            assert_eq!((response.status, response.media_type(), response.body), (status, media_type, body), "{bytes:?}");
+            assert_eq!(
+                (response.status, response.media_type(), response.body),
+                (status, media_type, body),
+                "{bytes:?}"
+            );
         }
-        for bytes in [&b"HTTP/1.1"[..], b"HTTP/1.1 OK", b"SSH-2.0-x\r\n", b"", b"HTTP/1.1 20", b"<html>", b"ICY 200 OK"] {
+        for bytes in [&b"HTTP/1.1"[..], b"HTTP/1.1 OK", b"SSH-2.0-x\r\n", b"", b"HTTP/1.1 20", b"<html>", b"ICY 200 OK"]
+        {
             assert!(Response::parse(bytes).is_none(), "{bytes:?}");
         }
     }

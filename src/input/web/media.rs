@@ -38,10 +38,10 @@ impl Kind {
             return Self::Unknown;
         }
         match name.split_once('/') {
-            Some(("text", "html")) | Some(("application", "xhtml+xml" | "vnd.wap.xhtml+xml")) => Self::Html,
+            Some(("text", "html") | ("application", "xhtml+xml" | "vnd.wap.xhtml+xml")) => Self::Html,
             // As careless servers, and the ARC files of their time, have it.
             None if name == "html" => Self::Html,
-            Some(("text" | "application", "xml")) | Some(("text", "vnd.wap.wml")) => Self::Xml,
+            Some(("text" | "application", "xml") | ("text", "vnd.wap.wml")) => Self::Xml,
             // News feeds and the like.
             Some(("text" | "application", name)) if name.ends_with("+xml") => Self::Xml,
             Some(("text", name)) if !CODE.contains(&name) => Self::Text,
@@ -76,7 +76,10 @@ mod tests {
             (Kind::Html, &["text/html", "TEXT/HTML; charset=x", "application/xhtml+xml", "html"][..]),
             (Kind::Xml, &["text/xml", "application/rss+xml", "application/atom+xml;q=1", "application/xml"]),
             (Kind::Text, &["text/plain", "text/markdown", "text/x-rst", "text/csv"]),
-            (Kind::Other, &["text/css", "text/javascript", "application/json", "image/svg+xml", "image/png", "x", "text/dns"]),
+            (
+                Kind::Other,
+                &["text/css", "text/javascript", "application/json", "image/svg+xml", "image/png", "x", "text/dns"],
+            ),
             (Kind::Unknown, &["", " ", "*/*", "; charset=utf-8"]),
         ];
         for (kind, names) in rows {

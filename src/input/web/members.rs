@@ -20,7 +20,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 const PROBE_BYTES: usize = 4 << 10;
 
 /// Why a member cannot be read any further.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Damage {
     pub(super) reason: String,
 }
@@ -33,6 +33,14 @@ impl From<io::Error> for Damage {
 
 fn damaged(reason: impl Into<String>) -> Damage {
     Damage { reason: reason.into() }
+}
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compression {
+    None,
+    Gzip,
+    Zstd,
 }
 
 enum Codec {
@@ -54,6 +62,8 @@ pub(super) struct Members {
     out: Vec<u8>,
     at: usize,
     is_first: bool,
+    /// What is wrong behind what was decompressed.
+    damage: Option<Damage>,
 }
 
 impl std::fmt::Debug for Members {
@@ -63,14 +73,20 @@ impl std::fmt::Debug for Members {
 }
 
 impl Members {
-    /// Looks at the first bytes for the compression.
-    pub(super) fn new(raw: Raw) -> Self {
-        let codec = match raw.buffered() {
-            [0x1f, 0x8b, 8, ..] => Codec::Gzip { inflate: Decompress::new(false), crc: Crc::new() },
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Codec::Zstd { context: context() },
-            _ => Codec::Plain,
+    /// Looks at the first bytes for the compression; if they tell none, it is as assumed.
+    pub(super) fn new(raw: Raw, assumed: Compression) -> Self {
+        let compression = match raw.buffered() {
+            [0x1f, 0x8b, 8, ..] => Compression::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+            _ => assumed,
         };
-        Self { raw, codec, is_open: false, member: 0, inside: 0, out: Vec::new(), at: 0, is_first: true }
+        let codec = match compression {
+            Compression::None => Codec::Plain,
+            Compression::Gzip => Codec::Gzip { inflate: Decompress::new(false), crc: Crc::new() },
+            Compression::Zstd => Codec::Zstd { context: context() },
+        };
+        let (out, is_first) = (Vec::new(), true);
+        Self { raw, codec, is_open: false, member: 0, inside: 0, out, at: 0, is_first, damage: None }
     }
 
     /// Returns where the next byte is.
@@ -88,6 +104,7 @@ impl Members {
 
     /// Goes to the next member, once all of this one was consumed; `false` at the end of the file.
     pub(super) fn next_member(&mut self) -> Result<bool, Damage> {
+        self.check()?;
         self.out.clear();
         self.at = 0;
         self.inside = if self.is_compressed() { 0 } else { self.inside };
@@ -96,6 +113,7 @@ impl Members {
 
     /// Goes on with the next member behind what was not consumed yet; `false` at the end of the file.
     pub(super) fn join(&mut self) -> Result<bool, Damage> {
+        self.check()?;
         let left = i64::try_from(self.out.len() - self.at).unwrap_or(i64::MAX);
         let inside = self.inside;
         self.inside = if self.is_compressed() { -left } else { inside };
@@ -157,14 +175,23 @@ impl Members {
         Ok(true)
     }
 
-    /// Returns the next bytes of the member: as many as asked for, or more, or all that are left of it.
+    /// Fails if the member is damaged behind what was decompressed of it.
+    pub(super) fn check(&self) -> Result<(), Damage> {
+        self.damage.clone().map_or(Ok(()), Err)
+    }
+
+    /// Returns the next bytes of the member: as many as asked for, or more, or all that are left of it. If it is damaged, it
+    /// returns what stands before the damage, and fails where nothing does.
     pub(super) fn ahead(&mut self, count: usize) -> Result<&[u8], Damage> {
-        while self.out.len() - self.at < count && self.is_open {
+        while self.out.len() - self.at < count && self.is_open && self.damage.is_none() {
             if self.at > 0 {
                 self.out.drain(..self.at);
                 self.at = 0;
             }
-            self.decompress()?;
+            self.damage = self.decompress().err();
+        }
+        if self.out.len() == self.at && count > 0 {
+            self.check()?;
         }
         Ok(&self.out[self.at..])
     }
@@ -215,12 +242,11 @@ impl Members {
                     Err(e) => return Err(damaged(format!("the gzip member is damaged ({e})"))),
                 };
                 if end {
-                    let trailer = raw.ahead(8)?;
-                    let [a, b, c, d, e, f, g, h, ..] = *trailer else {
+                    let Some((trailer, _)) = raw.ahead(8)?.split_first_chunk::<8>() else {
                         return Err(damaged("the gzip member ends too early"));
                     };
-                    let is_right = u32::from_le_bytes([a, b, c, d]) == crc.sum()
-                        && u32::from_le_bytes([e, f, g, h]) == crc.amount();
+                    let right = u64::from(crc.sum()) | u64::from(crc.amount()) << 32;
+                    let is_right = u64::from_le_bytes(*trailer) == right;
                     if !is_right {
                         return Err(damaged("the gzip member is damaged (its checksum is wrong)"));
                     }
@@ -254,6 +280,7 @@ impl Members {
         self.out.clear();
         self.at = 0;
         self.is_open = false;
+        self.damage = None;
         let magic: &[u8] = match self.codec {
             Codec::Plain => return false,
             Codec::Gzip { .. } => &[0x1f, 0x8b, 8],
@@ -326,7 +353,7 @@ pub(in crate::input) fn beginning(first: &[u8]) -> Vec<u8> {
     if raw.ahead(1).is_err() {
         return Vec::new();
     }
-    let mut members = Members::new(raw);
+    let mut members = Members::new(raw, Compression::None);
     if !members.is_compressed() {
         return first[..first.len().min(PROBE_BYTES)].to_vec();
     }

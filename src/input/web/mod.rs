@@ -10,8 +10,6 @@ mod media;
 mod members;
 mod raw;
 mod skippable;
-#[cfg(test)]
-mod tests;
 mod warc;
 
 pub(super) use archive::{Archive, Dialect, Found};

@@ -11,6 +11,7 @@ use super::values::{count, size, threads};
 
 const LOAD_EXAMPLES: &str = "Examples:
   nearstone load seen corpus.jsonl.zst --id-field url            # texts
+  nearstone load seen CC-MAIN.warc.wet.gz                        # texts of a crawl
   nearstone load seen fingerprints.u64 --memory 4G               # row numbers become the ids
   nearstone load seen prints.csv --encoding decimal --id-field page_id
   nearstone load seen prints.jsonl --fingerprints

@@ -49,7 +49,7 @@ pub(crate) enum HtmlText {
 pub(crate) enum IdOfPage {
     /// The URL
     Uri,
-    /// The WARC-Record-ID, or of ARC records FILE:OFFSET
+    /// The WARC-Record-ID, or of ARC records `FILE:OFFSET`
     Record,
 }
 
@@ -78,13 +78,13 @@ pub(crate) struct Input {
     /// What the records are [default: by the name]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<InputFormat>,
-    /// The field with the id, in JSON lines
+    /// The field or column with the id, in JSON lines and tables
     #[arg(long, value_name = "NAME", default_value = "id", conflicts_with = "line_ids")]
     pub(crate) id_field: String,
-    /// Take `FILE:LINE` as the id, in JSON lines
+    /// Take `FILE:LINE` as the id, in JSON lines and tables
     #[arg(long)]
     pub(crate) line_ids: bool,
-    /// The field with the text, in JSON lines
+    /// The field or column with the text, in JSON lines and tables
     #[arg(long, value_name = "NAME", default_value = "text")]
     pub(crate) text_field: String,
     #[command(flatten)]
@@ -113,6 +113,10 @@ pub(crate) enum InputFormat {
     Jsonl,
     /// Each file is one text
     Text,
+    /// Comma-separated columns with a header
+    Csv,
+    /// Tab-separated columns with a header
+    Tsv,
     /// Web archives: the texts of pages
     Warc,
     /// Web archives in the format before WARC
@@ -125,6 +129,8 @@ impl Input {
             None => Format::Auto,
             Some(InputFormat::Jsonl) => Format::JsonLines,
             Some(InputFormat::Text) => Format::Text,
+            Some(InputFormat::Csv) => Format::Csv,
+            Some(InputFormat::Tsv) => Format::Tsv,
             Some(InputFormat::Warc) => Format::Warc,
             Some(InputFormat::Arc) => Format::Arc,
         };

@@ -9,7 +9,12 @@ use super::run::Counts;
 use crate::progress::{bytes, ratio, tell_passed_over, thousands};
 use crate::prose::say;
 
-pub(super) fn print(counts: &Counts, passed_over: &PassedOver, store: &SimhashStore, begun: Instant) -> nearstone::Result<()> {
+pub(super) fn print(
+    counts: &Counts,
+    passed_over: &PassedOver,
+    store: &SimhashStore,
+    begun: Instant,
+) -> nearstone::Result<()> {
     let stats = store.stats()?;
     let documents = counts.documents();
     let of_them =

@@ -3,7 +3,7 @@
 
 use std::io::{self, Read};
 
-use crate::input::stream::Stream;
+use super::stream::Stream;
 
 /// What the parser gets to read behind the end of the file. The line feed ends a last row that has none. The
 /// quotation mark then begins a row of its own, of one empty field; where one is open it closes that,
