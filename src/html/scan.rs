@@ -216,7 +216,7 @@ mod tests {
             ("1 < 2 <3 << 4", "1 < 2 <3 << 4"),
             ("<script>if (a<b) '</p>'</SCRIPT >x", "[script0][/SCRIPT0]x"),
             ("a<style>p{}", "a[style0]"),
-            ("a<b c=\"d>e <i>f</i>", "a[b4]e [i0]f[/i0]"),
+            ("a<b c=\"d>e <i>f</i>", "a[b5]e [i0]f[/i0]"),
             ("a <b c", "a "),
             ("<![CDATA[a<b>]]>c<![CDATA[d", "a<b>cd"),
             ("<a =b==c 'd' \"e\">", "[a3]"),

@@ -73,9 +73,13 @@ impl Table {
         let names = self.rows.names();
         let find = |name: &str, remedy| column(&names, name).map_err(|reason| self.rows.bad(reason, remedy));
         let fields = &self.parsing.fields;
-        let id = fields.id.as_deref().map(|id| find(id, "name the column with --id-field, or take --line-ids"));
+        let id = fields
+            .id
+            .as_deref()
+            .map(|id| find(id, "name the column with --id-field, or take --line-ids"))
+            .transpose()?;
         let text = find(&fields.text, "name the column with --text-field")?;
-        Ok(Columns { count: names.len(), id: id.transpose()?, text })
+        Ok(Columns { count: names.len(), id, text })
     }
 }
 

@@ -103,8 +103,14 @@ mod tests {
         for line in ["WARC/1.0\r\n", "WARC/1.1\n", "WARC/0.17 \r\nx", "WARC/0.18\r\n"] {
             assert_eq!(begins(line.as_bytes()), Some(true), "{line:?}");
         }
-        for line in ["WARC/1\r\n", "WARC/1.0.0\n", "WARC/a.b\n", " WARC/1.0\n", "\n", "WARC/ is a long line of a text"]
-        {
+        for line in [
+            "WARC/1\r\n",
+            "WARC/1.0.0\n",
+            "WARC/a.b\n",
+            " WARC/1.0\n",
+            "\n",
+            "WARC/ is a line of a text without an end",
+        ] {
             assert_eq!(begins(line.as_bytes()), Some(false), "{line:?}");
         }
         assert_eq!(begins(b"WARC/1.0"), None);

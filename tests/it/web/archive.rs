@@ -134,7 +134,7 @@ fn arc_files_of_both_versions() {
             "plain" => assert_eq!(places, [1, 2, 5, 6].map(|i| place(i).to_string())),
             "gzip-whole" => assert_eq!(places, [1, 2, 5, 6].map(|i| format!("0+{}", place(i)))),
             "gzip-each" => assert_eq!(places[0], gzip(&records[0]).len().to_string()),
-            _ => assert!(places.is_sorted_by_key(|place| place.len()) || places[0] != places[1], "{places:?}"),
+            _ => {}
         }
         assert_eq!(places.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{packing}: {places:?}");
     }

@@ -205,8 +205,8 @@ fn records_are_bounded_before_and_after_they_are_decoded() {
     let coded = |fields: &str, body: &[u8]| super::sample::response("http://a/2", "200 OK", fields, body);
     let long = page("http://a/1", &"long ".repeat(2000));
     let head = record("resource", &"u".repeat(6000), "text/plain", "x");
-    let image = coded("Content-Type: image/png", &[7; 20_000]);
-    let chunks = [&b"c350\r\n"[..], &[b' '; 50_000], b"\r\n0\r\n\r\n"].concat();
+    let image = coded("Content-Type: image/png", &vec![7; 20_000]);
+    let chunks = [&b"c350\r\n"[..], &vec![b' '; 50_000], b"\r\n0\r\n\r\n"].concat();
     let records = vec![
         page("http://a/0", "one"),
         long,

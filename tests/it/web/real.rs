@@ -164,18 +164,20 @@ fn sha1(bytes: &[u8]) -> String {
         for i in 16..80 {
             words[i] = (words[i - 3] ^ words[i - 8] ^ words[i - 14] ^ words[i - 16]).rotate_left(1);
         }
-        let [mut a, mut b, mut c, mut d, mut e] = state;
+        let mut now = state;
         for (i, word) in words.into_iter().enumerate() {
-            let (f, k) = match i / 20 {
-                0 => ((b & c) | (!b & d), 0x5a82_7999),
-                1 => (b ^ c ^ d, 0x6ed9_eba1),
-                2 => ((b & c) | (b & d) | (c & d), 0x8f1b_bcdc),
-                _ => (b ^ c ^ d, 0xca62_c1d6),
+            let [first, x, y, z, last] = now;
+            let (mixed, constant) = match i / 20 {
+                0 => ((x & y) | (!x & z), 0x5a82_7999),
+                1 => (x ^ y ^ z, 0x6ed9_eba1),
+                2 => ((x & y) | (x & z) | (y & z), 0x8f1b_bcdc),
+                _ => (x ^ y ^ z, 0xca62_c1d6),
             };
-            let sum = a.rotate_left(5).wrapping_add(f).wrapping_add(e).wrapping_add(k).wrapping_add(word);
-            (e, d, c, b, a) = (d, c, b.rotate_left(30), a, sum);
+            let sum =
+                [mixed, last, constant, word].iter().fold(first.rotate_left(5), |sum, term| sum.wrapping_add(*term));
+            now = [sum, first, x.rotate_left(30), y, z];
         }
-        for (value, more) in state.iter_mut().zip([a, b, c, d, e]) {
+        for (value, more) in state.iter_mut().zip(now) {
             *value = value.wrapping_add(more);
         }
     }
