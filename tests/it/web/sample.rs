@@ -61,7 +61,7 @@ pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
 /// The frames of records, with a dictionary, and the dictionary in a frame to be passed over.
 pub(crate) fn zstd_by_dictionary(records: &[Vec<u8>], is_compressed: bool) -> Vec<u8> {
     let samples: Vec<Vec<u8>> =
-        (0..200).map(|i| [&records[i % records.len()][..], &[b'a' + (i % 26) as u8]].concat()).collect();
+        (0..200u8).map(|i| [&records[usize::from(i) % records.len()][..], &[b'a' + i % 26]].concat()).collect();
     let dictionary = zstd::dict::from_samples(&samples, 4096).unwrap();
     let frame = if is_compressed { zstd(&dictionary) } else { dictionary.clone() };
     let mut file = vec![0x5d, 0x2a, 0x4d, 0x18];
