@@ -1,6 +1,6 @@
 //! The heads of ARC records, versions 1 and 2: a line of values with blanks between them.
 
-use super::archive::{Head, HeadError};
+use super::head::{Head, HeadError};
 use super::warc::Type;
 
 /// The longest line, which has a URL in it.

@@ -1,8 +1,8 @@
 //! What a record has captured, and the document that it is.
 
 use super::WebId;
-use super::archive::{Dialect, Found, Head};
 use super::coding::Failure;
+use super::head::{Dialect, Found, Head};
 use super::http::Response;
 use super::media::{self, Kind};
 use super::warc::Type;

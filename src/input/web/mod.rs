@@ -5,6 +5,7 @@ mod archive;
 mod capture;
 mod coding;
 mod fields;
+mod head;
 mod http;
 mod media;
 mod members;
@@ -12,9 +13,10 @@ mod raw;
 mod skippable;
 mod warc;
 
-pub(super) use archive::{Archive, Dialect, Found};
+pub(super) use archive::Archive;
 pub use capture::Capture;
 pub(super) use capture::{capture, parse};
+pub(super) use head::{Dialect, Found};
 pub(super) use members::beginning;
 
 /// What the id of a captured page is.

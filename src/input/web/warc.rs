@@ -1,7 +1,7 @@
 //! The heads of WARC records (ISO 28500, and the drafts before it from 0.17 on).
 
-use crate::input::web::archive::{Head, HeadError};
-use crate::input::web::fields::Fields;
+use super::fields::Fields;
+use super::head::{Head, HeadError};
 
 /// What the record type says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
