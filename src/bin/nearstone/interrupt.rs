@@ -8,11 +8,14 @@ static REQUESTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// The run was asked to end.
 #[derive(Debug)]
-pub(crate) struct Interrupted;
+pub(crate) struct Interrupted {
+    /// What becomes of the work until then.
+    remedy: &'static str,
+}
 
 impl std::fmt::Display for Interrupted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("interrupted: what was stored is kept; repeat the run to go on")
+        write!(f, "interrupted: {}", self.remedy)
     }
 }
 
@@ -41,7 +44,18 @@ pub(crate) fn install() {}
 /// Fails once the run was asked to end.
 pub(crate) fn check() -> Result<(), Interrupted> {
     match REQUESTED.get() {
-        Some(requested) if requested.load(Ordering::Relaxed) => Err(Interrupted),
+        Some(requested) if requested.load(Ordering::Relaxed) => {
+            Err(Interrupted { remedy: "what was stored is kept; repeat the run to go on" })
+        }
         _ => Ok(()),
     }
+}
+
+/// The error of a run that keeps nothing.
+pub(crate) fn keeps_nothing(error: anyhow::Error) -> anyhow::Error {
+    let is_stopped = matches!(error.downcast_ref(), Some(nearstone::Error::Stopped { .. }));
+    if is_stopped || error.is::<Interrupted>() {
+        return Interrupted { remedy: "nothing of it is kept: repeat the run" }.into();
+    }
+    error
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Args, Bench, Command};
+use args::{Args, Command};
 use failure::Outcome;
 
 fn main() -> ExitCode {
@@ -40,10 +40,7 @@ fn main() -> ExitCode {
         Command::Compact(args) => cmd::seal::compact(&args),
         Command::Export(args) => cmd::export::run(&args),
         Command::Merge(args) => cmd::merge::run(&args),
-        Command::Bench(Bench::Load(args)) => cmd::bench::load::run(&args),
-        Command::Bench(Bench::Query(args)) => cmd::bench::query::run(&args),
-        Command::Bench(Bench::Admit(args)) => cmd::bench::admit::run(&args),
-        Command::Bench(Bench::Pairs(args)) => cmd::bench::pairs::run(&args),
+        Command::Bench(bench) => cmd::bench::run(&bench).map_err(interrupt::keeps_nothing),
         Command::Completions { shell } => cmd::shell::completions(shell),
         Command::Man => cmd::shell::man(),
     };

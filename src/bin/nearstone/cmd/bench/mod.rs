@@ -1,17 +1,29 @@
 //! `nearstone bench`
 
-pub(crate) mod admit;
+mod admit;
 mod data;
-pub(crate) mod load;
+mod load;
 mod medium;
-pub(crate) mod pairs;
-pub(crate) mod query;
+mod pairs;
+mod query;
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
 use tempfile::TempDir;
+
+use crate::args::Bench;
+use crate::failure::Outcome;
+
+pub(crate) fn run(bench: &Bench) -> anyhow::Result<Outcome> {
+    match bench {
+        Bench::Load(args) => load::run(args),
+        Bench::Query(args) => query::run(args),
+        Bench::Admit(args) => admit::run(args),
+        Bench::Pairs(args) => pairs::run(args),
+    }
+}
 
 /// Fingerprints that are handed on together.
 const BATCH: u64 = 1 << 16;
