@@ -41,7 +41,7 @@
 //! | find all near pairs of a store, or of two | [`Store::pairs`] and [`Store::pairs_with`] with [`PairOptions`]: [`Pairs`] of [`Pair`] |
 //! | choose disk against reads | [`TableDesign`], its [`Table`]s and the [`Probes`] of a distance; [`Planner`] |
 //! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`] and their iterators [`Documents`] and [`ByFingerprint`], [`Stats`] with [`Reads`], [`QueryStats`], [`Diagnosis`], [`Verification`] |
-//! | make fingerprints of texts | [`Simhash`] and its [`Analyser`]; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
+//! | make fingerprints of texts | [`Simhash`] and its [`Analyser`], by [`Preset`] or of parts with [`Weights`]; [`TextSketch`] says what became of a text; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
 //! | read files | [`input`], with the feature `input` |
 //! | make texts of web pages | [`html`], with the feature `html` |
 //! | handle failures | [`Error`] and its [`ErrorKind`] |
@@ -91,10 +91,10 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use format::{MAX_ID_BYTES, MAX_PAYLOAD_BYTES};
 pub use hash::{FEATURE_HASH, feature_hash};
 pub use permutation::Permutation;
-pub use simhash::{Simhash, simhash};
+pub use simhash::{Simhash, TextSketch, simhash};
 pub use store::{
     Admission, BitReport, BulkLoader, ByFingerprint, Diagnosis, Document, Documents, Durability, Limits, LoadOptions,
     LoadReport, Match, Matches, NewDocument, Options, Pair, PairOptions, Pairs, Progress, QueryStats, Reads, Repair,
     SelfTest, SimhashStore, Sketch, Stats, Store, TableReport, TableStats, Verification,
 };
-pub use text::Analyser;
+pub use text::{Analyser, ParseAnalyserError, Preset, Weights};

@@ -27,7 +27,7 @@ pub fn simhash(features: impl IntoIterator<Item = (u64, u32)>) -> Option<Fingerp
     for (feature, weight) in features {
         sums.add(feature, weight);
     }
-    sums.fingerprint()
+    sums.fingerprint(false)
 }
 
 /// The sums of the 64 bits while features come in.
@@ -53,11 +53,13 @@ impl Sums {
         }
     }
 
-    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
+    /// The fingerprint; a bit whose sum is 0 is set if and only if `sets_ties`.
+    pub(crate) fn fingerprint(&self, sets_ties: bool) -> Option<Fingerprint> {
         if self.total == 0 {
             return None;
         }
-        let bits = self.set.iter().enumerate().map(|(bit, &set)| u64::from(set > self.total - set) << bit);
+        let is_set = |set: u64| set > self.total - set || (sets_ties && set == self.total - set);
+        let bits = self.set.iter().enumerate().map(|(bit, &set)| u64::from(is_set(set)) << bit);
         Some(Fingerprint::new(bits.sum()))
     }
 }
@@ -78,6 +80,48 @@ pub struct Simhash {
     analyser: Analyser,
 }
 
+/// What became of a text.
+///
+/// Texts without a fingerprint are near nothing, each other included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TextSketch {
+    /// It has a fingerprint.
+    Sketched {
+        /// The fingerprint.
+        fingerprint: Fingerprint,
+        /// How many distinct features it is made of.
+        features: usize,
+    },
+    /// It has fewer distinct features than [`Analyser::min_features`] asks for.
+    TooShort {
+        /// How many it has.
+        features: usize,
+    },
+    /// It is empty, or holds neither a letter nor a digit nor an emoji.
+    NoFeatures,
+}
+
+impl TextSketch {
+    /// Returns the fingerprint, if the text has one.
+    #[must_use]
+    pub fn fingerprint(self) -> Option<Fingerprint> {
+        match self {
+            Self::Sketched { fingerprint, .. } => Some(fingerprint),
+            Self::TooShort { .. } | Self::NoFeatures => None,
+        }
+    }
+
+    /// Returns how many distinct features the text has.
+    #[must_use]
+    pub fn features(self) -> usize {
+        match self {
+            Self::Sketched { features, .. } | Self::TooShort { features } => features,
+            Self::NoFeatures => 0,
+        }
+    }
+}
+
 impl Simhash {
     /// Takes the analyser that turns texts into features.
     #[must_use]
@@ -91,13 +135,37 @@ impl Simhash {
         &self.analyser
     }
 
-    /// Returns the fingerprint of a text, or `None` where the text has no features: it is empty, or
-    /// holds neither a letter nor a digit nor an emoji.
+    /// Returns the fingerprint of a text, or `None` where the text has none; [`Simhash::sketch`] says why.
     #[must_use]
     pub fn fingerprint(&self, text: &str) -> Option<Fingerprint> {
+        self.sketch(text).fingerprint()
+    }
+
+    /// Returns the fingerprint of a text, or why it has none.
+    ///
+    /// ```
+    /// use nearstone::{Analyser, Simhash, TextSketch};
+    ///
+    /// let simhash = Simhash::new(Analyser::default().min_features(5));
+    /// assert!(matches!(simhash.sketch("one two three four five six"), TextSketch::Sketched { features: 5, .. }));
+    /// assert_eq!(simhash.sketch("one two three"), TextSketch::TooShort { features: 2 });
+    /// assert_eq!(simhash.sketch("?!"), TextSketch::NoFeatures);
+    /// ```
+    #[must_use]
+    pub fn sketch(&self, text: &str) -> TextSketch {
+        let weighted = self.analyser.weighted_features(text);
+        let features = weighted.len();
+        if features > 0 && features < self.analyser.least_features() as usize {
+            return TextSketch::TooShort { features };
+        }
         let mut sums = Sums::default();
-        self.analyser.features(text, |feature| sums.add(feature, 1));
-        sums.fingerprint()
+        for (feature, weight) in weighted {
+            sums.add(feature, weight);
+        }
+        match sums.fingerprint(self.analyser.sets_ties()) {
+            Some(fingerprint) => TextSketch::Sketched { fingerprint, features },
+            None => TextSketch::NoFeatures,
+        }
     }
 }
 

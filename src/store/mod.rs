@@ -129,8 +129,8 @@ impl<S: Sketch> Store<S> {
     ///
     /// # Errors
     /// Those of [`Store::create`] and [`Store::open`]; [`Error::Mismatch`] also where the store has
-    /// another design than `design`, another analyser than `options` name or the default one, or another
-    /// retention.
+    /// another design than `design`, another retention, another analyser than `options` name, or none where they name
+    /// none.
     pub fn open_or_create(path: impl AsRef<Path>, design: &TableDesign, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         if open::is_missing(path)? {
@@ -394,6 +394,12 @@ impl<S: Sketch> Store<S> {
     #[must_use]
     pub fn retention(&self) -> Option<Duration> {
         self.shared.settings.retention_millis.map(Duration::from_millis)
+    }
+
+    /// Describes the analyser that the store record names, whether texts go through it here or not.
+    #[must_use]
+    pub fn stored_analyser(&self) -> Option<String> {
+        self.shared.record.analyser.as_ref().map(ToString::to_string)
     }
 
     /// Returns the analyser that texts go through, if the store has one.

@@ -120,7 +120,10 @@ fn open_with<S: Sketch>(path: &Path, options: &Options, resources: &Resources, r
             mismatch(
                 "the analyser",
                 stored.to_string(),
-                format!("the one of this build, {}, or none (Options::sketches_only)", Analyser::default()),
+                Analyser::nearest(stored).map_or_else(
+                    || "one of this build, or none (Options::sketches_only)".to_owned(),
+                    |nearest| format!("the one of this build, {nearest}, or none (Options::sketches_only)"),
+                ),
             )
         })?),
         (Text::Analyser(expected), Some(stored)) if expected.describe() == *stored => Some(expected.clone()),
@@ -133,14 +136,13 @@ fn open_with<S: Sketch>(path: &Path, options: &Options, resources: &Resources, r
     Ok(Opened { engine, record, settings, clock, simhash, keeps_load })
 }
 
-/// Opens a store that must have this design and retention and, unless sketches are all that is asked, this
-/// analyser.
+/// Opens a store that must have this design and retention, and the analyser that the options name; where they name none,
+/// an analyser, unless sketches are all that is asked.
 pub(super) fn open_same<S: Sketch>(path: &Path, design: &TableDesign, options: &Options) -> Result<Opened> {
-    let mut options = options.clone();
-    if options.text == Text::Stored {
-        options.text = Text::Analyser(Analyser::default());
+    let opened = open::<S>(path, options, false)?;
+    if options.text == Text::Stored && opened.simhash.is_none() {
+        return Err(mismatch(path, "the analyser", "none".to_owned(), Analyser::default().to_string()));
     }
-    let opened = open::<S>(path, &options, false)?;
     let (stored, asked) = (opened.settings.retention_millis, options.retention_millis());
     if stored != asked {
         return Err(mismatch(path, "the retention", shown(stored), shown(asked)));

@@ -1,6 +1,4 @@
-//! Tokens: words, and the single characters of scripts that are written without spaces.
-
-use std::ops::RangeInclusive;
+//! Tokens: words, identifiers, single characters.
 
 use unicode_properties::{EmojiStatus, GeneralCategoryGroup, UnicodeEmoji, UnicodeGeneralCategory};
 use unicode_script::{Script, UnicodeScript};
@@ -8,11 +6,92 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::normalise::is_ignored;
 
-/// The tokens of a text, joined by single spaces in one buffer, so that any window of them is a slice
-/// of it. No token holds a space.
+/// How a text is cut into tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Tokeniser {
+    /// Words by UAX #29, and single characters of scripts that are written without spaces.
+    Words,
+    /// Single characters, extended grapheme clusters, that hold a letter, a number or an emoji.
+    Characters,
+    /// Runs of letters, marks, numbers and `_` that hold a letter or a number.
+    Identifiers,
+    /// Single code points that Python's `\w` matches: letters, numbers and `_`.
+    WordCharacters,
+    /// What is between white space.
+    WhiteSpace,
+}
+
+impl Tokeniser {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Words, Self::Characters, Self::Identifiers, Self::WordCharacters, Self::WhiteSpace];
+
+    /// As the store record names it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Characters => "characters",
+            Self::Identifiers => "identifiers",
+            Self::WordCharacters => "word-characters",
+            Self::WhiteSpace => "white-space",
+        }
+    }
+
+    /// Cuts a normalised text.
+    pub(super) fn tokens(self, normal: &str) -> Tokens {
+        let is_spaced = !matches!(self, Self::Characters | Self::WordCharacters);
+        let mut tokens = Tokens { joined: String::with_capacity(normal.len()), spans: Vec::new(), is_spaced };
+        match self {
+            Self::Words => words(normal, &mut tokens),
+            Self::Characters => {
+                for cluster in normal.graphemes(true).filter(|cluster| cluster.chars().any(is_feature)) {
+                    tokens.push(cluster, false);
+                }
+            }
+            Self::Identifiers => {
+                let runs = normal.split(|c| !is_identifier(c));
+                for run in runs.filter(|run| run.chars().any(|c| is_letter_or_number(c) && !is_ignored(c))) {
+                    tokens.push(run, false);
+                }
+            }
+            Self::WordCharacters => {
+                for (at, c) in normal.char_indices().filter(|&(_, c)| c == '_' || is_letter_or_number(c)) {
+                    tokens.push_as_it_is(&normal[at..at + c.len_utf8()], false);
+                }
+            }
+            Self::WhiteSpace => {
+                for word in normal.split_whitespace() {
+                    tokens.push_as_it_is(word, false);
+                }
+            }
+        }
+        tokens
+    }
+}
+
+fn words(normal: &str, tokens: &mut Tokens) {
+    if normal.is_ascii() {
+        for word in normal.unicode_words() {
+            tokens.push(word, false);
+        }
+        return;
+    }
+    for segment in normal.split_word_bounds().filter(|segment| segment.chars().any(is_feature)) {
+        if segment.chars().any(is_written_without_spaces) {
+            for cluster in segment.graphemes(true).filter(|cluster| cluster.chars().any(is_feature)) {
+                tokens.push(cluster, true);
+            }
+        } else {
+            tokens.push(segment, false);
+        }
+    }
+}
+
+/// The tokens of a text, joined in one buffer, so that any window of them is a slice of it: characters as they are,
+/// others by single spaces, which no token holds.
 pub(super) struct Tokens {
     joined: String,
     spans: Vec<Span>,
+    is_spaced: bool,
 }
 
 struct Span {
@@ -22,52 +101,39 @@ struct Span {
 }
 
 impl Tokens {
-    /// Tokenises a normalised text.
-    pub(super) fn of(normal: &str) -> Self {
-        let mut tokens = Self { joined: String::with_capacity(normal.len()), spans: Vec::new() };
-        if normal.is_ascii() {
-            for word in normal.unicode_words() {
-                tokens.push(word, false);
-            }
-            return tokens;
+    /// Adds a token without the characters that are ignored by default.
+    fn push(&mut self, token: &str, is_character: bool) {
+        if token.is_ascii() || !token.chars().any(is_ignored) {
+            self.push_as_it_is(token, is_character);
+        } else {
+            let shown: String = token.chars().filter(|&c| !is_ignored(c)).collect();
+            self.push_as_it_is(&shown, is_character);
         }
-        for segment in normal.split_word_bounds().filter(|segment| segment.chars().any(is_feature)) {
-            if segment.chars().any(is_written_without_spaces) {
-                for cluster in segment.graphemes(true).filter(|cluster| cluster.chars().any(is_feature)) {
-                    tokens.push(cluster, true);
-                }
-            } else {
-                tokens.push(segment, false);
-            }
-        }
-        tokens
     }
 
-    fn push(&mut self, token: &str, is_character: bool) {
-        if !self.joined.is_empty() {
+    fn push_as_it_is(&mut self, token: &str, is_character: bool) {
+        if self.is_spaced && !self.joined.is_empty() {
             self.joined.push(' ');
         }
         let start = self.joined.len();
-        if token.is_ascii() {
-            self.joined.push_str(token);
-        } else {
-            self.joined.extend(token.chars().filter(|&c| !is_ignored(c)));
-        }
+        self.joined.push_str(token);
         self.spans.push(Span { start, end: self.joined.len(), is_character });
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.spans.len()
-    }
-
-    /// Whether the token is a single character of a script that is written without spaces.
-    pub(super) fn is_character(&self, token: usize) -> bool {
-        self.spans[token].is_character
-    }
-
-    /// The tokens of a window, joined by spaces.
-    pub(super) fn joined(&self, window: RangeInclusive<usize>) -> &str {
-        &self.joined[self.spans[*window.start()].start..self.spans[*window.end()].end]
+    /// Visits every window of `length` tokens, or of 2 where the first of them is a character of a script without
+    /// spaces, that lies within the text; where none does, all tokens at once, if there are any.
+    pub(super) fn windows(&self, length: usize, mut visit: impl FnMut(&str)) {
+        let mut any = false;
+        for (first, span) in self.spans.iter().enumerate() {
+            let length = if span.is_character { 2 } else { length };
+            if let Some(last) = self.spans.get(first + length - 1) {
+                visit(&self.joined[span.start..last.end]);
+                any = true;
+            }
+        }
+        if !any && !self.spans.is_empty() {
+            visit(&self.joined);
+        }
     }
 }
 
@@ -88,6 +154,17 @@ fn is_feature(c: char) -> bool {
 
 fn is_shown_as_emoji(c: char) -> bool {
     matches!(c.emoji_status(), EmojiStatus::EmojiPresentation | EmojiStatus::EmojiPresentationAndModifierBase)
+}
+
+fn is_letter_or_number(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric();
+    }
+    matches!(c.general_category_group(), GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
+}
+
+fn is_identifier(c: char) -> bool {
+    c == '_' || is_letter_or_number(c) || (!c.is_ascii() && c.general_category_group() == GeneralCategoryGroup::Mark)
 }
 
 fn is_written_without_spaces(c: char) -> bool {

@@ -244,7 +244,7 @@ fn stores_of_one_kind_are_merged_and_others_refused_by_name() {
     assert_eq!(time("both"), time("a"));
     for (options, what) in [
         (["--blocks", "5"], "the design"),
-        (["--shingle", "3"], "the analyser"),
+        (["--analyser", "short"], "the analyser"),
         (["--retention", "1day"], "the retention"),
     ] {
         lab.run(0, &[&["create", "other"][..], &options].concat());

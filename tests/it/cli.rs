@@ -472,7 +472,7 @@ fn exit_codes() {
         (3, &["add", "missing", "in.jsonl"]),
         (3, &["dedup", "in.jsonl", "--out", "missing/out"]),
         (4, &["stats", "file"]),
-        (4, &["dedup", "in.jsonl", "--store", "s", "--shingle", "3"]),
+        (4, &["dedup", "in.jsonl", "--store", "s", "--analyser", "web+shingle=3"]),
         (5, &["stats", "held"]),
         (5, &["dedup", "in.jsonl", "--store", "held"]),
         (0, &["--help"]),

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use nearstone::{Analyser, Error, ErrorKind, Fingerprint, Options, SimhashStore, TableDesign};
+use nearstone::{
+    Analyser, Error, ErrorKind, Fingerprint, Options, Preset, Simhash, SimhashStore, TableDesign, Weights,
+};
 
 use crate::common::{Scratch, small};
 
@@ -361,8 +363,28 @@ fn another_analyser_is_refused_with_both_names() {
         text.contains("shingle-tokens=3") && text.contains("shingle-tokens=2") && text.contains("unicode-"),
         "{text}"
     );
-    let error = SimhashStore::open_or_create(scratch.path(), &TableDesign::default(), &small()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Mismatch, "the default analyser is another one");
+    let open_or_create =
+        |options: Options| SimhashStore::open_or_create(scratch.path(), &TableDesign::default(), &options);
+    assert_eq!(open_or_create(small()).unwrap().analyser(), Some(&Analyser::new(3)), "a store keeps its own");
+    assert_eq!(open_or_create(small().analyser(Analyser::default())).unwrap_err().kind(), ErrorKind::Mismatch);
+}
+
+/// A store says which analyser it was created with, down to each part, and gets that one back.
+#[test]
+fn a_store_keeps_any_analyser() {
+    let text = "The river has risen by two metres since Monday: 河水上漲了兩米。";
+    let presets = Preset::ALL.map(Analyser::preset);
+    let custom = [Analyser::characters(3).without_diacritics(), Analyser::default().weights(Weights::Log)];
+    for analyser in presets.into_iter().chain(custom) {
+        let scratch = Scratch::new();
+        let options = small().analyser(analyser.clone());
+        let store = SimhashStore::create(scratch.path(), &TableDesign::default(), &options).unwrap();
+        assert_eq!(store.stored_analyser(), Some(analyser.to_string()));
+        drop(store);
+        let store = scratch.open();
+        assert_eq!(store.analyser(), Some(&analyser));
+        assert_eq!(store.fingerprint(text).unwrap(), Simhash::new(analyser).fingerprint(text));
+    }
 }
 
 #[test]
@@ -379,6 +401,7 @@ fn a_store_of_sketches_takes_no_texts() {
         assert!(matches!(error, Error::NoAnalyser { .. }), "{error}");
     }
     drop(sketches);
+    assert!(SimhashStore::open_or_create(scratch.path(), &TableDesign::default(), &small()).is_err());
     assert_eq!(SimhashStore::open(scratch.path(), &small()).unwrap().analyser(), None);
     assert!(SimhashStore::open(scratch.path(), &small().analyser(Analyser::default())).is_err());
 }

@@ -1,5 +1,6 @@
 //! Integration tests of the library and the command-line program: one binary, a module per theme.
 
+mod analysers;
 mod batch;
 mod bulk;
 mod cli;

@@ -5,6 +5,7 @@ mod cmd;
 mod failure;
 mod growing;
 mod interrupt;
+mod near_nothing;
 mod output;
 mod pipeline;
 mod progress;

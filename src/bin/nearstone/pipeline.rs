@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use nearstone::input::{BadRecord, Inputs, RawRecord};
-use nearstone::{Fingerprint, Simhash};
+use nearstone::{Simhash, TextSketch};
 
 use crate::interrupt;
 
@@ -30,14 +30,14 @@ const TICKETS_PER_WORKER: usize = 4;
 /// How often an idle run looks whether it was interrupted.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// A document with its fingerprint, `None` where its text has no features.
+/// A document with its fingerprint, or why it has none.
 pub(crate) struct Fingerprinted {
     /// The record; without its bytes unless it is a line, since nobody needs them any more.
     pub(crate) raw: RawRecord,
     pub(crate) id: String,
     /// The text of a record that is neither a line nor a file, and so has no other form to be written in.
     pub(crate) text: Option<String>,
-    pub(crate) fingerprint: Option<Fingerprint>,
+    pub(crate) sketch: TextSketch,
 }
 
 /// What the taker of a run is told.
@@ -156,10 +156,10 @@ fn work(batches: &Receiver<(u64, Vec<Read>)>, done: &Sender<Done>, simhash: &Sim
 /// Returns `None` for what is passed over.
 fn fingerprint(mut raw: RawRecord, simhash: &Simhash) -> Result<Option<Fingerprinted>, BadRecord> {
     let Some(document) = raw.parse()? else { return Ok(None) };
-    let fingerprint = simhash.fingerprint(&document.text);
+    let sketch = simhash.sketch(&document.text);
     if raw.line().is_none() {
         raw.bytes = Vec::new();
     }
     let text = (raw.line().is_none() && !raw.is_file()).then_some(document.text);
-    Ok(Some(Fingerprinted { raw, id: document.id, text, fingerprint }))
+    Ok(Some(Fingerprinted { raw, id: document.id, text, sketch }))
 }

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use nearstone::{Durability, TableDesign};
 
 use super::bulk::Work;
-use super::values::{count, count_in_memory, distance, share_alone, size, threads};
+use super::values::{count, count_in_memory, share_alone, size, table_distance, threads};
 
 /// Measure this machine with synthetic data.
 #[derive(Debug, Subcommand)]
@@ -32,7 +32,7 @@ pub(crate) struct Made {
     #[arg(long, value_name = "NAME")]
     pub(crate) design: Option<String>,
     /// The distance in bits that the design is meant for, and that queries ask for
-    #[arg(long, value_name = "BITS", default_value_t = 3, value_parser = distance())]
+    #[arg(long, value_name = "BITS", default_value = "3", value_parser = table_distance)]
     pub(crate) max_distance: u32,
     /// Where the store goes, in a folder that is removed at the end [default: the system's temporary one]
     #[arg(long, value_name = "DIR")]
@@ -93,7 +93,7 @@ pub(crate) struct BenchQuery {
     #[command(flatten)]
     pub(crate) made: Made,
     /// The distance that queries ask for instead
-    #[arg(long, value_name = "BITS", value_parser = distance())]
+    #[arg(long, value_name = "BITS", value_parser = table_distance)]
     pub(crate) ask: Option<u32>,
     /// The share of the fingerprints that are stored one by one and not sealed, 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share_alone)]
@@ -217,7 +217,7 @@ pub(crate) struct BenchPairs {
     #[command(flatten)]
     pub(crate) made: Made,
     /// The distance that is asked for instead
-    #[arg(long, value_name = "BITS", value_parser = distance())]
+    #[arg(long, value_name = "BITS", value_parser = table_distance)]
     pub(crate) ask: Option<u32>,
     /// The share of the fingerprints that are planted near another one, 0 to 0.5
     #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = share_alone)]

@@ -102,9 +102,14 @@ pub(crate) struct Input {
 /// How texts become features; fixed when a store is created.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Analysis {
-    /// Tokens in a shingle, for a new store [default: 2]
-    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) shingle: Option<u16>,
+    /// How texts become features, for a new store [default: web]
+    ///
+    /// web: pairs of words, or of characters where a script has no spaces, each distinct one once. short: single words,
+    /// for texts of under 30. code: three identifiers at a time, whose case counts. chars:N: N characters at a time.
+    /// words: as web with weights by count, as older stores have it. 1e0ng, classic: as other programs compute it. Parts
+    /// are changed by +shingle=N, +weights=binary|count|log, +min-features=N, +diacritics=remove, +han=simplify.
+    #[arg(long, value_name = "ANALYSER")]
+    pub(crate) analyser: Option<Analyser>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -151,8 +156,8 @@ impl Analysis {
     pub(crate) fn options(&self) -> Options {
         // The program seals at its end, if at all.
         let options = Options::new().auto_seal(None);
-        match self.shingle {
-            Some(tokens) => options.analyser(Analyser::new(tokens)),
+        match &self.analyser {
+            Some(analyser) => options.analyser(analyser.clone()),
             None => options,
         }
     }

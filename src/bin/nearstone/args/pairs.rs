@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use nearstone::PairOptions;
 
-use super::values::{distance, size, threads};
+use super::values::{size, table_distance, threads};
 
 /// List all pairs of near documents of a store, or of two.
 ///
@@ -25,8 +25,9 @@ pub(crate) struct Pairs {
     /// Pair the documents of STORE with those of this store, of the same design, and not among themselves
     #[arg(long, value_name = "STORE")]
     pub(crate) with: Option<PathBuf>,
-    /// How many of the 64 bits may differ, inclusive: 0 to 16 [default: the store's]
-    #[arg(long, short = 'd', value_name = "BITS", value_parser = distance())]
+    /// How many of the 64 bits may differ, inclusive: 0 to 16, strict (3), balanced (7) or candidates (12)
+    /// [default: the store's]
+    #[arg(long, short = 'd', value_name = "BITS", value_parser = table_distance)]
     pub(crate) max_distance: Option<u32>,
     /// List every pair of documents, also of those that share a fingerprint
     #[arg(long)]
@@ -53,7 +54,7 @@ pub(crate) struct Pairs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PairFormat {
-    /// The two ids and the distance, tab-separated, without a header
+    /// The two ids and the table_distance, tab-separated, without a header
     Tsv,
     /// An object a line: a, b, distance
     #[value(alias = "jsonl")]

@@ -5,8 +5,21 @@ use std::time::Duration;
 
 use nearstone::TableDesign;
 
-pub(super) fn distance() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(0..=i64::from(TableDesign::MAX_DISTANCE))
+/// The distances that have names: 64 bits cannot tell more closely how much two texts share.
+const NAMED: [(&str, u32); 3] = [("strict", 3), ("balanced", 7), ("candidates", 12)];
+
+/// Reads a number of bits, or its name.
+pub(super) fn distance(text: &str) -> Result<u32, String> {
+    let named = NAMED.iter().find(|(name, _)| *name == text).map(|&(_, bits)| bits);
+    let distance = named.or_else(|| text.parse().ok());
+    distance.ok_or_else(|| "a number of bits, or strict (3), balanced (7) or candidates (12)".to_owned())
+}
+
+/// Reads a distance that tables can be meant for.
+pub(super) fn table_distance(text: &str) -> Result<u32, String> {
+    let most = TableDesign::MAX_DISTANCE;
+    let distance = distance(text)?;
+    if distance > most { Err(format!("{distance} is not in 0..={most}")) } else { Ok(distance) }
 }
 
 /// Reads a number with K, M or G behind it.

@@ -5,6 +5,7 @@ use nearstone::{Options, Simhash, SimhashStore};
 use super::seal::seal_if_due;
 use crate::args::Add;
 use crate::failure::Outcome;
+use crate::near_nothing::NearNothing;
 use crate::pipeline::{self, Event};
 use crate::progress::{Progress, tell_passed_over, thousands};
 use crate::prose::say;
@@ -17,7 +18,8 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
     let inputs = inputs.exclude(store.path());
     let progress = Progress::new(&inputs, args.input.quiet);
     let passed_over = inputs.passed_over();
-    let (mut added, mut replaced, mut without, mut bad) = (0u64, 0u64, 0u64, 0u64);
+    let (mut added, mut replaced, mut bad) = (0u64, 0u64, 0u64);
+    let mut nothing = NearNothing::default();
     let ended = pipeline::run(inputs, &simhash, args.input.threads(), |event| {
         let Event::Document(item) = event else { return Ok(()) };
         match item {
@@ -26,15 +28,15 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
                 progress.line(&format!("nearstone: {e}"));
             }
             Err(e) => return Err(e.into()),
-            Ok(item) => match item.fingerprint {
-                None => without += 1,
+            Ok(item) => match item.sketch.fingerprint() {
+                None => nothing.count(item.sketch),
                 Some(fingerprint) => match store.insert(&item.id, &fingerprint)? {
                     None => added += 1,
                     Some(_) => replaced += 1,
                 },
             },
         }
-        progress.documents(added + replaced + without + bad);
+        progress.documents(added + replaced + nothing.total() + bad);
         Ok(())
     });
     store.flush()?;
@@ -42,10 +44,10 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
     progress.finish();
     if !args.input.quiet {
         say!(
-            "added {}, replaced {}, without features {}, bad records {}",
+            "added {}, replaced {}, {}, bad records {}",
             thousands(added),
             thousands(replaced),
-            thousands(without),
+            nothing.shown(),
             thousands(bad)
         );
         tell_passed_over(&passed_over);

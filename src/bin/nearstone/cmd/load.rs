@@ -13,6 +13,7 @@ use super::records::{LeftOut, Record, Source};
 use crate::args::{Kind, Load};
 use crate::failure::{Outcome, Usage};
 use crate::interrupt;
+use crate::near_nothing::NearNothing;
 use crate::progress::{Steps, tell_passed_over, thousands};
 use crate::prose::say;
 
@@ -134,12 +135,12 @@ fn read(args: &Load, kind: Kind, store: &SimhashStore, loader: &mut BulkLoader) 
         threads: args.work.threads(),
         quiet: args.work.quiet,
     };
-    let mut without = 0;
+    let mut nothing = NearNothing::default();
     let left_out = source.read(|record| {
         match record {
             Record::Rows(fingerprints) => loader.push_rows(fingerprints)?,
-            Record::Document { fingerprint: None, .. } => without += 1,
-            Record::Document { id, fingerprint: Some(fingerprint), file } => {
+            Record::NearNothing(sketch) => nothing.count(sketch),
+            Record::Document { id, fingerprint, file } => {
                 if !args.row_ids {
                     loader.push(id, &fingerprint)?;
                 } else if let Some(row) = std::str::from_utf8(id).ok().and_then(|id| id.parse::<u64>().ok()) {
@@ -152,11 +153,14 @@ fn read(args: &Load, kind: Kind, store: &SimhashStore, loader: &mut BulkLoader) 
         }
         Ok(loader.documents())
     })?;
-    if without > 0 && !args.work.quiet {
+    if nothing.without_features > 0 && !args.work.quiet {
         say!(
             "{} records without features (no letter, digit or emoji) are near nothing and were left out",
-            thousands(without)
+            thousands(nothing.without_features)
         );
+    }
+    if nothing.too_short > 0 && !args.work.quiet {
+        say!("{} records with too few features are near nothing and were left out", thousands(nothing.too_short));
     }
     Ok(left_out)
 }

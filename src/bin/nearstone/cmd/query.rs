@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use anyhow::Context;
-use nearstone::{Options, QueryStats, SimhashStore};
+use nearstone::{Fingerprint, Options, QueryStats, Simhash, SimhashStore, TextSketch};
 use serde_json::Map;
 
 use crate::args::Query;
 use crate::failure::Outcome;
+use crate::near_nothing::NearNothing;
 use crate::output::{self, Output};
 use crate::progress::thousands;
 use crate::prose::say;
@@ -20,14 +21,17 @@ pub(crate) fn run(args: &Query) -> anyhow::Result<Outcome> {
     let store = SimhashStore::open_read_only(&args.store, &options)?;
     let max_distance = args.max_distance.unwrap_or(store.design().max_distance());
     let fingerprint = match (args.fingerprint, &args.text, &args.file) {
-        (Some(fingerprint), ..) => Some(fingerprint),
-        (None, Some(text), _) => store.fingerprint(text)?,
-        (None, None, Some(file)) => store.fingerprint(&read(file)?)?,
+        (Some(fingerprint), ..) => Ok(fingerprint),
+        (None, Some(text), _) => sketch(&store, text)?,
+        (None, None, Some(file)) => sketch(&store, &read(file)?)?,
         (None, None, None) => unreachable!("one of the three is required"),
     };
-    let Some(fingerprint) = fingerprint else {
-        say!("nearstone: the text has no features (no letter, digit or emoji), so it is near nothing");
-        return Ok(Outcome::No);
+    let fingerprint = match fingerprint {
+        Ok(fingerprint) => fingerprint,
+        Err(sketch) => {
+            say!("nearstone: {}, so it is near nothing", NearNothing::why(sketch));
+            return Ok(Outcome::No);
+        }
     };
     let matches = store.query(&fingerprint, max_distance)?;
     if args.explain {
@@ -42,6 +46,13 @@ pub(crate) fn run(args: &Query) -> anyhow::Result<Outcome> {
     }
     out.finish()?;
     Ok(if matches.is_empty() { Outcome::No } else { Outcome::Done })
+}
+
+/// The fingerprint of a text, or why it has none.
+fn sketch(store: &SimhashStore, text: &str) -> nearstone::Result<Result<Fingerprint, TextSketch>> {
+    let analyser = store.analyser().ok_or_else(|| nearstone::Error::NoAnalyser { path: store.path().to_owned() })?;
+    let sketch = Simhash::new(analyser.clone()).sketch(text);
+    Ok(sketch.fingerprint().ok_or(sketch))
 }
 
 fn explain(stats: &QueryStats) {

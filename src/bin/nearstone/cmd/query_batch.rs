@@ -9,6 +9,7 @@ use super::records::{Record, Source};
 use crate::args::{Kind, Query};
 use crate::failure::Outcome;
 use crate::interrupt;
+use crate::near_nothing::NearNothing;
 use crate::output::{self, Output};
 use crate::progress::{tell_passed_over, thousands};
 use crate::prose::say;
@@ -41,7 +42,7 @@ pub(super) fn run(args: &Query) -> anyhow::Result<Outcome> {
         queries: 0,
         found: 0,
         matches: 0,
-        without: 0,
+        nothing: NearNothing::default(),
     };
     let left_out = source.read(|record| {
         match record {
@@ -50,22 +51,23 @@ pub(super) fn run(args: &Query) -> anyhow::Result<Outcome> {
                     asked.add(Name::Row(asked.queries), fingerprint)?;
                 }
             }
-            Record::Document { fingerprint: None, .. } => asked.without += 1,
-            Record::Document { id, fingerprint: Some(fingerprint), .. } => {
-                asked.add(Name::Id(id.to_owned()), fingerprint)?;
-            }
+            Record::NearNothing(sketch) => asked.nothing.count(sketch),
+            Record::Document { id, fingerprint, .. } => asked.add(Name::Id(id.to_owned()), fingerprint)?,
         }
         Ok(asked.queries)
     })?;
     asked.answer()?;
-    let Asked { out, queries, found, matches, without, .. } = asked;
+    let Asked { out, queries, found, matches, nothing, .. } = asked;
     out.finish()?;
     if !args.quiet {
         say!("queries           {}", thousands(queries));
         say!("  with matches    {}", thousands(found));
         say!("matches           {}", thousands(matches));
-        if without > 0 {
-            say!("without features  {} (near nothing)", thousands(without));
+        if nothing.without_features > 0 {
+            say!("without features  {} (near nothing)", thousands(nothing.without_features));
+        }
+        if nothing.too_short > 0 {
+            say!("too short         {} (near nothing)", thousands(nothing.too_short));
         }
         if left_out.bad > 0 {
             say!("bad records       {} (passed over)", thousands(left_out.bad));
@@ -90,7 +92,7 @@ struct Asked<'a> {
     queries: u64,
     found: u64,
     matches: u64,
-    without: u64,
+    nothing: NearNothing,
 }
 
 impl Asked<'_> {

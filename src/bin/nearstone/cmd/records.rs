@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nearstone::input::{Fields, FingerprintInputs, Format, Inputs, PassedOver};
-use nearstone::{Analyser, Fingerprint, Simhash};
+use nearstone::{Analyser, Fingerprint, Simhash, TextSketch};
 
 use crate::args::{Kind, LoadFormat, Records};
 use crate::failure::Usage;
@@ -14,8 +14,10 @@ use crate::progress::Progress;
 
 /// What was read.
 pub(super) enum Record<'a> {
-    /// A fingerprint, that of a text or as it is; `None` where the text has no features.
-    Document { id: &'a [u8], fingerprint: Option<Fingerprint>, file: &'a Path },
+    /// A fingerprint, that of a text or as it is.
+    Document { id: &'a [u8], fingerprint: Fingerprint, file: &'a Path },
+    /// A text without one.
+    NearNothing(TextSketch),
     /// Fingerprints that are numbered.
     Rows(&'a [Fingerprint]),
 }
@@ -78,8 +80,11 @@ impl Source<'_> {
                 }
                 Err(e) => return Err(e.into()),
                 Ok(item) => {
-                    let (id, fingerprint) = (item.id.as_bytes(), item.fingerprint);
-                    count = take(Record::Document { id, fingerprint, file: item.raw.file() })?;
+                    let id = item.id.as_bytes();
+                    count = take(match item.sketch.fingerprint() {
+                        Some(fingerprint) => Record::Document { id, fingerprint, file: item.raw.file() },
+                        None => Record::NearNothing(item.sketch),
+                    })?;
                 }
             }
             progress.documents(count);
@@ -116,7 +121,6 @@ impl Source<'_> {
                 Ok(batch) => {
                     for (id, fingerprint) in batch.iter() {
                         let id = id.expect("a column of ids was asked for");
-                        let fingerprint = Some(fingerprint);
                         count = take(Record::Document { id, fingerprint, file: batch.file() })?;
                     }
                 }

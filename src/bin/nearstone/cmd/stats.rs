@@ -27,6 +27,7 @@ pub(crate) fn run(args: &Stats) -> anyhow::Result<Outcome> {
             "disk_bytes": stats.disk_bytes,
             "tables": stats.tables,
             "max_distance": store.design().max_distance(),
+            "analyser": store.stored_analyser(),
             "generation": stats.generation,
             "retention_millis": store.retention().map(|retention| u64::try_from(retention.as_millis()).unwrap_or(u64::MAX)),
         });
@@ -43,6 +44,7 @@ pub(crate) fn run(args: &Stats) -> anyhow::Result<Outcome> {
         ratio(stats.disk_bytes, documents)
     )?;
     writeln!(out, "design             {}", store.design())?;
+    writeln!(out, "analyser           {}", store.stored_analyser().unwrap_or_else(|| "none".to_owned()))?;
     if let Some(retention) = store.retention() {
         writeln!(out, "documents expire   after {}", humantime::format_duration(retention))?;
     }

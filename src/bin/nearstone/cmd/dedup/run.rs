@@ -9,6 +9,7 @@ use serde_json::Map;
 
 use super::groups::Groups;
 use crate::args::Dedup;
+use crate::near_nothing::NearNothing;
 use crate::output::{self, Output};
 use crate::pipeline::Fingerprinted;
 
@@ -22,14 +23,14 @@ pub(super) struct Counts {
     pub(super) replaced: u64,
     pub(super) same: u64,
     pub(super) near: u64,
-    pub(super) without_features: u64,
+    pub(super) nothing: NearNothing,
     pub(super) bad: u64,
 }
 
 impl Counts {
     /// All documents; bad records are none.
     pub(super) fn documents(&self) -> u64 {
-        self.kept + self.same + self.near + self.without_features
+        self.kept + self.same + self.near + self.nothing.total()
     }
 }
 
@@ -96,7 +97,7 @@ impl<'a> Run<'a> {
     /// A document that an earlier run has stored under the same id is kept again, so that an interrupted
     /// run can be repeated. One whose id has come before in this run is a duplicate, or a bad record.
     pub(super) fn take(&mut self, item: Fingerprinted) -> Result<(), Failure> {
-        if let Some(fingerprint) = item.fingerprint {
+        if let Some(fingerprint) = item.sketch.fingerprint() {
             if self.batch_ids.contains(&item.id) {
                 self.settle()?;
             }
@@ -141,15 +142,13 @@ impl<'a> Run<'a> {
         let batch = std::mem::take(&mut self.batch);
         self.batch_ids.clear();
         self.batch_bytes = 0;
-        let documents: Vec<_> = batch
-            .iter()
-            .filter_map(|item| item.fingerprint.map(|fingerprint| NewDocument::new(&item.id, fingerprint)))
-            .collect();
+        let documents: Vec<_> =
+            batch.iter().filter_map(|item| Some(NewDocument::new(&item.id, item.sketch.fingerprint()?))).collect();
         let mut answers = self.store.check_and_insert_batch(&documents, self.args.max_distance)?.into_iter();
         for item in &batch {
-            if item.fingerprint.is_none() {
+            if item.sketch.fingerprint().is_none() {
                 self.write(item)?;
-                self.counts.without_features += 1;
+                self.counts.nothing.count(item.sketch);
             } else {
                 let answer = answers.next().context("an answer for each document")?;
                 self.decide(item, &answer)?;

@@ -29,8 +29,13 @@ pub(super) fn print(
         thousands(counts.same),
         thousands(counts.near)
     );
-    let written = if counts.without_features > 0 { " (written too: they are near nothing)" } else { "" };
-    say!("without features  {}{written}", thousands(counts.without_features));
+    let written = |count: u64| if count > 0 { " (written too: they are near nothing)" } else { "" };
+    let without = counts.nothing.without_features;
+    say!("without features  {}{}", thousands(without), written(without));
+    let too_short = counts.nothing.too_short;
+    if too_short > 0 {
+        say!("too short         {}{}", thousands(too_short), written(too_short));
+    }
     if counts.bad > 0 {
         say!("bad records       {} (passed over)", thousands(counts.bad));
     }

@@ -1,0 +1,211 @@
+//! What a store keeps of its analyser, and what it gets back.
+
+use std::fmt;
+
+use super::normalise::Letters;
+use super::tokens::Tokeniser;
+use super::{Analyser, Preset, Weights, han};
+use crate::hash::FeatureHash;
+
+/// An analyser as the store record keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AnalyserDescription {
+    pub(crate) name: String,
+    pub(crate) version: u16,
+    pub(crate) parameters: Vec<(String, String)>,
+}
+
+impl fmt::Display for AnalyserDescription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.name, self.version)?;
+        for (i, (name, value)) in self.parameters.iter().enumerate() {
+            write!(f, "{}{name}={value}", if i == 0 { " (" } else { ", " })?;
+        }
+        f.write_str(if self.parameters.is_empty() { "" } else { ")" })
+    }
+}
+
+/// The version of the rules by which parts make features: raised with every change that gives any text other ones.
+const VERSION: u16 = 1;
+
+/// The name of what is no preset.
+const CUSTOM: &str = "custom";
+
+const FEATURE_HASH: &str = "feature-hash";
+const LETTERS: &str = "letters";
+const DIACRITICS: &str = "diacritics";
+const HAN: &str = "han";
+const TOKENS: &str = "tokens";
+const SHINGLE_TOKENS: &str = "shingle-tokens";
+const WEIGHTS: &str = "weights";
+const MIN_FEATURES: &str = "min-features";
+const TIES: &str = "ties";
+const KEPT: &str = "kept";
+const REMOVED: &str = "removed";
+const SET: &str = "set";
+const UNSET: &str = "unset";
+
+impl Analyser {
+    /// Returns the name: that of the [`Preset`] that it is, `words` for those of [`Analyser::new`], otherwise `custom`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        if self.is_words() {
+            return Preset::Words.name();
+        }
+        Preset::ALL.into_iter().find(|preset| preset.analyser() == *self).map_or(CUSTOM, Preset::name)
+    }
+
+    /// Whether it is one of those that stores had before there were presets, and is described as they are.
+    fn is_words(&self) -> bool {
+        *self == Self::new(self.shingle_tokens)
+    }
+
+    /// What a store keeps of the analyser; two analysers with the same description give the same
+    /// features.
+    #[must_use]
+    pub(crate) fn describe(&self) -> AnalyserDescription {
+        let shingle_tokens = self.shingle_tokens.to_string();
+        let mut parameters = vec![(FEATURE_HASH, self.hash.name().to_owned())];
+        if self.is_words() {
+            parameters.push((SHINGLE_TOKENS, shingle_tokens));
+        } else {
+            parameters.extend([
+                (LETTERS, self.letters.name().to_owned()),
+                (DIACRITICS, if self.diacritics { KEPT } else { REMOVED }.to_owned()),
+                (HAN, if self.simplifies_han { han::TABLE } else { KEPT }.to_owned()),
+                (TOKENS, self.tokeniser.name().to_owned()),
+                (SHINGLE_TOKENS, shingle_tokens),
+                (WEIGHTS, self.weights.name().to_owned()),
+                (MIN_FEATURES, self.min_features.to_string()),
+                (TIES, if self.sets_ties { SET } else { UNSET }.to_owned()),
+            ]);
+        }
+        parameters.extend(self.unicode());
+        let parameters = parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        AnalyserDescription { name: self.name().to_owned(), version: VERSION, parameters }
+    }
+
+    /// The versions of the Unicode tables that its parts look into.
+    fn unicode(&self) -> Vec<(&'static str, String)> {
+        let mut versions = Vec::new();
+        if matches!(self.letters, Letters::Folded | Letters::Composed) || !self.diacritics {
+            versions.push(("unicode-normalization", triple(unicode_normalization::UNICODE_VERSION)));
+        }
+        if self.letters == Letters::Folded {
+            versions.push(("unicode-case-folding", triple(caseless::UNICODE_VERSION)));
+        }
+        if self.letters == Letters::Lower {
+            versions.push(("unicode-lower-case", triple(char::UNICODE_VERSION)));
+        }
+        if matches!(self.tokeniser, Tokeniser::Words | Tokeniser::Characters) {
+            versions.push(("unicode-segmentation", triple(unicode_segmentation::UNICODE_VERSION)));
+        }
+        if self.tokeniser == Tokeniser::Words || !self.diacritics {
+            versions.push(("unicode-script", triple(unicode_script::UNICODE_VERSION)));
+        }
+        // White space is a property that Unicode promises to keep.
+        if self.tokeniser != Tokeniser::WhiteSpace || !self.diacritics {
+            versions.push(("unicode-properties", triple(unicode_properties::UNICODE_VERSION)));
+        }
+        versions
+    }
+
+    /// Makes the analyser of a description, or `None` where this build has no analyser that gives the
+    /// same features.
+    pub(crate) fn from_description(description: &AnalyserDescription) -> Option<Self> {
+        Self::nearest(description).filter(|analyser| analyser.describe() == *description)
+    }
+
+    /// The analyser of the same parts, whatever the versions of their tables.
+    pub(crate) fn nearest(description: &AnalyserDescription) -> Option<Self> {
+        let value = |name: &str| {
+            let mut parameters = description.parameters.iter();
+            parameters.find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+        };
+        let shingle_tokens = value(SHINGLE_TOKENS)?.parse().ok()?;
+        if description.name == Preset::Words.name() {
+            return Some(Self::new(shingle_tokens));
+        }
+        Some(Self {
+            letters: Letters::ALL.into_iter().find(|letters| Some(letters.name()) == value(LETTERS))?,
+            diacritics: value(DIACRITICS)? == KEPT,
+            simplifies_han: value(HAN)? != KEPT,
+            tokeniser: Tokeniser::ALL.into_iter().find(|tokeniser| Some(tokeniser.name()) == value(TOKENS))?,
+            shingle_tokens,
+            weights: Weights::ALL.into_iter().find(|weights| Some(weights.name()) == value(WEIGHTS))?,
+            min_features: value(MIN_FEATURES)?.parse().ok()?,
+            hash: FeatureHash::ALL.into_iter().find(|hash| Some(hash.name()) == value(FEATURE_HASH))?,
+            sets_ties: value(TIES)? == SET,
+        })
+        // Neither is a number that the other ways to make one take.
+        .filter(|analyser| analyser.shingle_tokens > 0 && analyser.min_features > 0)
+    }
+}
+
+/// The name, version and parameters, as a store keeps them.
+impl fmt::Display for Analyser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe().fmt(f)
+    }
+}
+
+/// A Unicode version as text; the crates give theirs in different integers.
+fn triple<A: fmt::Display, B: fmt::Display, C: fmt::Display>((major, minor, patch): (A, B, C)) -> String {
+    format!("{major}.{minor}.{patch}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_leads_back_to_its_analyser() {
+        let words = [1, 2, 7, u16::MAX].map(Analyser::new);
+        let presets = Preset::ALL.map(Analyser::preset);
+        let custom = [
+            Analyser::characters(3).weights(Weights::Log),
+            Analyser::default().shingle(4).min_features(9).without_diacritics(),
+            Analyser::new(2).with_simplified_han(),
+            Analyser::preset(Preset::Classic).without_diacritics(),
+        ];
+        for analyser in words.into_iter().chain(presets).chain(custom) {
+            assert_eq!(Analyser::from_description(&analyser.describe()), Some(analyser));
+        }
+    }
+
+    #[test]
+    fn what_another_build_or_nobody_has_made_is_no_analyser() {
+        for preset in Preset::ALL {
+            let whole = Analyser::preset(preset).describe();
+            for i in 0..whole.parameters.len() {
+                let mut other = whole.clone();
+                other.parameters[i].1 = "0.1.0".to_owned();
+                assert_eq!(Analyser::from_description(&other), None, "{other}");
+                other.parameters.remove(i);
+                assert_eq!(Analyser::from_description(&other), None, "{other}");
+            }
+            let other = AnalyserDescription { version: 2, ..whole.clone() };
+            assert_eq!(Analyser::from_description(&other), None, "{other}");
+            let other = AnalyserDescription { name: "other".to_owned(), ..whole };
+            assert_eq!(Analyser::from_description(&other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_first_analyser_is_described_as_ever() {
+        let description = Analyser::new(2).describe();
+        let names: Vec<&str> = description.parameters.iter().map(|(name, _)| name.as_str()).collect();
+        let expected = [
+            "feature-hash",
+            "shingle-tokens",
+            "unicode-normalization",
+            "unicode-case-folding",
+            "unicode-segmentation",
+            "unicode-script",
+            "unicode-properties",
+        ];
+        assert_eq!((description.name.as_str(), description.version, names), ("words", 1, expected.to_vec()));
+        assert_eq!(Analyser::preset(Preset::Words), Analyser::new(2));
+        assert!(description.to_string().contains("unicode-normalization="), "{description}");
+    }
+}
