@@ -1,5 +1,6 @@
 //! Analysers as people write them: `web`, `words+shingle=3`, `chars:3+weights=log`.
 
+use std::fmt::Write;
 use std::str::FromStr;
 
 use super::{Analyser, Preset, Weights};
@@ -46,6 +47,48 @@ impl FromStr for Analyser {
 }
 
 impl Analyser {
+    /// Returns what [`Analyser::from_str`] makes this analyser of.
+    ///
+    /// ```
+    /// use nearstone::Analyser;
+    ///
+    /// assert_eq!(Analyser::default().shingle(3).min_features(5).specification(), "web+shingle=3+min-features=5");
+    /// ```
+    #[must_use]
+    pub fn specification(&self) -> String {
+        let presets = Preset::ALL.map(|preset| (preset.name().to_owned(), Self::preset(preset)));
+        let characters = Self::characters(self.shingle_tokens);
+        let bases = presets.into_iter().chain([(format!("chars:{}", self.shingle_tokens), characters)]);
+        // The shortest way: a preset by its own name.
+        let ways = bases.filter_map(|(name, base)| self.made_of(name, base));
+        ways.min_by_key(|way| way.matches('+').count()).unwrap_or_else(|| self.to_string())
+    }
+
+    /// What the other parts are called after a base, if it can be changed to this analyser.
+    fn made_of(&self, mut name: String, mut base: Self) -> Option<String> {
+        if base.shingle_tokens != self.shingle_tokens {
+            base = base.shingle(self.shingle_tokens);
+            let _ = write!(name, "+shingle={}", self.shingle_tokens);
+        }
+        if base.weights != self.weights {
+            base = base.weights(self.weights);
+            let _ = write!(name, "+weights={}", self.weights.name());
+        }
+        if base.min_features != self.min_features {
+            base = base.min_features(self.min_features);
+            let _ = write!(name, "+min-features={}", self.min_features);
+        }
+        if base.diacritics && !self.diacritics {
+            base = base.without_diacritics();
+            name += "+diacritics=remove";
+        }
+        if !base.simplifies_han && self.simplifies_han {
+            base = base.with_simplified_han();
+            name += "+han=simplify";
+        }
+        (base == *self).then_some(name)
+    }
+
     fn with_part(self, part: &str) -> Result<Self, ParseAnalyserError> {
         Ok(match part.split_once('=') {
             Some(("shingle", n)) => self.shingle(number(n, part)?),
@@ -87,10 +130,12 @@ mod tests {
             ("words+han=simplify", Analyser::new(2).with_simplified_han()),
             ("words", Analyser::new(2)),
             ("chars:2", Analyser::characters(2)),
+            ("short", Analyser::preset(Preset::Short)),
             ("1e0ng", Analyser::preset(Preset::OneE0ng)),
         ];
         for (text, analyser) in rows {
-            assert_eq!(text.parse(), Ok(analyser), "{text}");
+            assert_eq!(text.parse(), Ok(analyser.clone()), "{text}");
+            assert_eq!(analyser.specification(), text);
         }
         for text in ["", "Web", "web ", "chars", "chars:", "chars:0", "chars:x", "web+", "web+shingle", "web+shingle=0"]
         {

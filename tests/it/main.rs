@@ -21,6 +21,7 @@ mod real_data;
 mod refusals;
 mod sealed_faults;
 mod shell;
+mod texts;
 mod threads;
 mod upkeep;
 mod web;

@@ -5,6 +5,7 @@ mod bulk;
 mod input;
 mod pairs;
 mod records;
+mod texts;
 mod values;
 
 use std::num::NonZeroUsize;
@@ -20,6 +21,7 @@ pub(crate) use bulk::{Compact, Export, ExportFormat, Load, Merge, Seal};
 pub(crate) use input::{Analysis, Input};
 pub(crate) use pairs::{PairFormat, Pairs};
 pub(crate) use records::{Kind, LoadFormat, Records};
+pub(crate) use texts::{Evaluate, Explain, Fingerprints};
 use values::{count, distance, factor, retention, share, table_distance, threads};
 
 /// Find near-duplicate documents, and keep what was seen in a store on disk.
@@ -52,6 +54,12 @@ pub(crate) enum Command {
     Query(Query),
     /// List all pairs of near documents of a store, or of two.
     Pairs(Pairs),
+    /// Print the fingerprints of texts.
+    Fingerprint(Fingerprints),
+    /// Show why two texts are near each other or not.
+    Explain(Explain),
+    /// Measure how well an analyser finds the pairs that are known to be near.
+    Evaluate(Evaluate),
     /// Show a stored document.
     Get(Get),
     /// Remove documents from a store.

@@ -102,7 +102,7 @@ pub(crate) struct Input {
 /// How texts become features; fixed when a store is created.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Analysis {
-    /// How texts become features, for a new store [default: web]
+    /// How texts become features; a store keeps it [default: web]
     ///
     /// web: pairs of words, or of characters where a script has no spaces, each distinct one once. short: single words,
     /// for texts of under 30. code: three identifiers at a time, whose case counts. chars:N: N characters at a time.
@@ -152,6 +152,11 @@ impl Input {
 }
 
 impl Analysis {
+    /// The analyser, where no store says which.
+    pub(crate) fn analyser(&self) -> Analyser {
+        self.analyser.clone().unwrap_or_default()
+    }
+
     /// The options for a store that is created or continued.
     pub(crate) fn options(&self) -> Options {
         // The program seals at its end, if at all.

@@ -54,7 +54,7 @@ pub(crate) struct Pairs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PairFormat {
-    /// The two ids and the table_distance, tab-separated, without a header
+    /// The two ids and the distance, tab-separated, without a header
     Tsv,
     /// An object a line: a, b, distance
     #[value(alias = "jsonl")]
