@@ -103,9 +103,8 @@ mod tests {
         for (text, hash) in md5 {
             assert_eq!(FeatureHash::Md5Tail.of(text), hash, "{text}");
         }
-        // Worked out by hand: for "a" (97 * 128 * 1000003 ^ 97) ^ 1.
-        let shift_multiply =
-            [("", 0), ("a", (97 * 128 * 1_000_003 ^ 97) ^ 1), ("é", (233 * 128 * 1_000_003 ^ 233) ^ 1)];
+        let one_unit = |unit: u64| (unit * 128 * 1_000_003) ^ unit ^ 1;
+        let shift_multiply = [("", 0), ("a", one_unit(0x61)), ("é", one_unit(0xe9))];
         for (text, hash) in shift_multiply {
             assert_eq!(FeatureHash::ShiftMultiply.of(text), hash, "{text}");
         }

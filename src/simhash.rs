@@ -36,28 +36,64 @@ pub(crate) struct Sums {
     /// twice that less `total`.
     set: [u64; 64],
     total: u64,
+    /// Features of weight 1 that are not in `set` yet, counted for all bits at once: bit `b` of `planes[i]` is worth
+    /// 2^i in the count of bit `b`.
+    planes: [u64; PLANES],
+    counted: u32,
 }
+
+const PLANES: usize = 8;
 
 impl Default for Sums {
     fn default() -> Self {
-        Self { set: [0; 64], total: 0 }
+        Self { set: [0; 64], total: 0, planes: [0; PLANES], counted: 0 }
     }
 }
 
 impl Sums {
     pub(crate) fn add(&mut self, feature: u64, weight: u32) {
-        let weight = u64::from(weight);
-        self.total += weight;
+        self.total += u64::from(weight);
+        if weight == 1 {
+            self.count(feature);
+        } else {
+            self.weigh(feature, weight);
+        }
+    }
+
+    /// Adds 1 where the feature has its bits, with a carry from plane to plane.
+    fn count(&mut self, feature: u64) {
+        let mut carry = feature;
+        for plane in &mut self.planes {
+            (*plane, carry) = (*plane ^ carry, *plane & carry);
+        }
+        self.counted += 1;
+        if self.counted == (1 << PLANES) - 1 {
+            self.settle();
+        }
+    }
+
+    /// Moves what the planes have counted to the sums, before they overflow.
+    fn settle(&mut self) {
+        for (i, plane) in std::mem::take(&mut self.planes).into_iter().enumerate() {
+            for (bit, set) in self.set.iter_mut().enumerate() {
+                *set += (plane >> bit & 1) << i;
+            }
+        }
+        self.counted = 0;
+    }
+
+    fn weigh(&mut self, feature: u64, weight: u32) {
         for (bit, set) in self.set.iter_mut().enumerate() {
-            *set += weight & (feature >> bit & 1).wrapping_neg();
+            *set += u64::from(weight) & (feature >> bit & 1).wrapping_neg();
         }
     }
 
     /// The fingerprint; a bit whose sum is 0 is set if and only if `sets_ties`.
-    pub(crate) fn fingerprint(&self, sets_ties: bool) -> Option<Fingerprint> {
+    pub(crate) fn fingerprint(&mut self, sets_ties: bool) -> Option<Fingerprint> {
         if self.total == 0 {
             return None;
         }
+        self.settle();
         let is_set = |set: u64| set > self.total - set || (sets_ties && set == self.total - set);
         let bits = self.set.iter().enumerate().map(|(bit, &set)| u64::from(is_set(set)) << bit);
         Some(Fingerprint::new(bits.sum()))
@@ -212,6 +248,13 @@ mod tests {
             proptest::prop_assert_eq!(forward, by_definition(&features));
             features.sort_by_key(|&(feature, _)| feature.wrapping_mul(seed | 1));
             proptest::prop_assert_eq!(forward, simhash(features));
+        }
+
+        #[test]
+        fn equals_the_definition_with_small_weights(
+            features in proptest::collection::vec((proptest::prelude::any::<u64>(), 0u32..4), 0..1200),
+        ) {
+            proptest::prop_assert_eq!(simhash(features.iter().copied()), by_definition(&features));
         }
     }
 }

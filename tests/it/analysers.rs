@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nearstone::{Analyser, Preset, Simhash, TextSketch, simhash};
+use nearstone::{Analyser, Fingerprint, Preset, Simhash, TextSketch, simhash};
 use serde_json::Value;
 
 use crate::common::{Random, data};
@@ -73,7 +73,7 @@ fn vectors_of_other_programs_hold() {
                 let Some(hashes) = vector["input"].as_array() else { continue };
                 let Some(hashes) = hashes.iter().map(number).collect::<Option<Vec<u64>>>() else { continue };
                 let Some(expected) = number(expected) else { continue };
-                let found = simhash(hashes.into_iter().map(|hash| (hash, 1))).map_or(0, |found| found.bits());
+                let found = simhash(hashes.into_iter().map(|hash| (hash, 1))).map_or(0, Fingerprint::bits);
                 assert_eq!(found, expected, "{vector}");
             }
             _ => continue,
