@@ -76,7 +76,9 @@ fn words(normal: &str, tokens: &mut Tokens) {
         return;
     }
     for segment in normal.split_word_bounds().filter(|segment| segment.chars().any(is_feature)) {
-        if segment.chars().any(is_written_without_spaces) {
+        if is_one_character(segment) {
+            tokens.push(segment, segment.chars().any(is_written_without_spaces));
+        } else if segment.chars().any(is_written_without_spaces) {
             for cluster in segment.graphemes(true).filter(|cluster| cluster.chars().any(is_feature)) {
                 tokens.push(cluster, true);
             }
@@ -84,6 +86,11 @@ fn words(normal: &str, tokens: &mut Tokens) {
             tokens.push(segment, false);
         }
     }
+}
+
+/// Whether a segment is one character, and so one cluster, as nearly all of Chinese are.
+fn is_one_character(segment: &str) -> bool {
+    segment.chars().nth(1).is_none()
 }
 
 /// The tokens of a text, joined in one buffer, so that any window of them is a slice of it: characters as they are,
@@ -145,6 +152,9 @@ fn is_feature(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();
     }
+    if is_han(c) {
+        return true;
+    }
     match c.general_category_group() {
         GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number => !is_ignored(c),
         GeneralCategoryGroup::Symbol => c.is_emoji_char() && (c >= '\u{1f000}' || is_shown_as_emoji(c)),
@@ -167,9 +177,17 @@ fn is_identifier(c: char) -> bool {
     c == '_' || is_letter_or_number(c) || (!c.is_ascii() && c.general_category_group() == GeneralCategoryGroup::Mark)
 }
 
+/// Whether a character is of the block of the common Han characters, all of which have been letters since long.
+fn is_han(c: char) -> bool {
+    matches!(c, '\u{4e00}'..='\u{9fa5}')
+}
+
 fn is_written_without_spaces(c: char) -> bool {
-    !c.is_ascii()
-        && matches!(
+    if c.is_ascii() {
+        return false;
+    }
+    is_han(c)
+        || matches!(
             c.script(),
             Script::Han
                 | Script::Hiragana
@@ -190,4 +208,17 @@ fn is_written_without_spaces(c: char) -> bool {
                 | Script::Nushu
                 | Script::Khitan_Small_Script
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_way_for_han_says_what_the_tables_say() {
+        for c in '\u{4e00}'..='\u{9fa5}' {
+            assert_eq!((c.general_category_group(), c.script()), (GeneralCategoryGroup::Letter, Script::Han), "{c}");
+            assert!(!is_ignored(c));
+        }
+    }
 }
