@@ -14,7 +14,7 @@ impl Store<Fingerprint> {
     }
 
     /// Returns the fingerprint of a text by the analyser of the store, or `None` where the text has no
-    /// features.
+    /// features, or fewer than the analyser asks for.
     ///
     /// # Errors
     /// [`Error::NoAnalyser`] where the store has none, or was opened with [`Options::sketches_only`](crate::Options::sketches_only).
@@ -38,8 +38,8 @@ impl Store<Fingerprint> {
         doctor::diagnose(&self.shared, samples)
     }
 
-    /// [`Store::check_and_insert`] for a text. `None` means that the text has no features: it is near
-    /// nothing, and was not stored.
+    /// [`Store::check_and_insert`] for a text. `None` means that the text has no fingerprint, since it has
+    /// no or too few features: it is near nothing, and was not stored.
     ///
     /// # Errors
     /// Those of [`Store::check_and_insert`] and [`Store::fingerprint`].
@@ -53,7 +53,8 @@ impl Store<Fingerprint> {
         fingerprint.map(|fingerprint| self.check_and_insert(id, &fingerprint, max_distance)).transpose()
     }
 
-    /// [`Store::query`] for a text. `None` means that the text has no features, and is near nothing.
+    /// [`Store::query`] for a text. `None` means that the text has no or too few features, and is near
+    /// nothing.
     ///
     /// # Errors
     /// Those of [`Store::query`] and [`Store::fingerprint`].

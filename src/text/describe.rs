@@ -191,6 +191,27 @@ mod tests {
         }
     }
 
+    /// The table of docs/format.md.
+    #[test]
+    fn presets_are_what_the_format_says() {
+        let format = include_str!("../../docs/format.md");
+        for preset in [Preset::Web, Preset::Short, Preset::Code, Preset::OneE0ng, Preset::Classic] {
+            let description = Analyser::preset(preset).describe();
+            assert_eq!(description.name, preset.name());
+            let value = |name: &str| &description.parameters.iter().find(|(found, _)| found == name).unwrap().1;
+            let parts = [LETTERS, HAN, TOKENS, SHINGLE_TOKENS, WEIGHTS].map(|name| value(name).as_str());
+            let row = format!("| `{}` | {} |", preset.name(), parts.join(" | "));
+            assert!(format.contains(&row), "{row}");
+            let others = [FEATURE_HASH, DIACRITICS, MIN_FEATURES, TIES].map(|name| value(name).as_str());
+            let expected = match preset {
+                Preset::OneE0ng => ["md5-tail/1", KEPT, "1", UNSET],
+                Preset::Classic => ["shift-multiply/1", KEPT, "1", SET],
+                _ => ["xxh3-64/1", KEPT, "1", UNSET],
+            };
+            assert_eq!(others, expected);
+        }
+    }
+
     #[test]
     fn the_first_analyser_is_described_as_ever() {
         let description = Analyser::new(2).describe();
