@@ -70,9 +70,7 @@ impl Tokeniser {
 
 fn words(normal: &str, tokens: &mut Tokens) {
     if normal.is_ascii() {
-        for word in normal.unicode_words() {
-            tokens.push(word, false);
-        }
+        ascii_words(normal, |word| tokens.push_as_it_is(word, false));
         return;
     }
     for segment in normal.split_word_bounds().filter(|segment| segment.chars().any(is_feature)) {
@@ -84,6 +82,45 @@ fn words(normal: &str, tokens: &mut Tokens) {
             }
         } else {
             tokens.push(segment, false);
+        }
+    }
+}
+
+/// The words of an ASCII text by UAX #29: runs of letters, digits and `_` that hold a letter or digit. Such a run goes on
+/// behind one of `.':` between two letters, and behind one of `.',;` between two digits.
+fn ascii_words(text: &str, mut visit: impl FnMut(&str)) {
+    let bytes = text.as_bytes();
+    let is_inside = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let mut at = 0;
+    while at < bytes.len() {
+        if !is_inside(bytes[at]) {
+            at += 1;
+            continue;
+        }
+        let (start, mut is_word) = (at, false);
+        while at < bytes.len() {
+            if is_inside(bytes[at]) {
+                is_word |= bytes[at] != b'_';
+                at += 1;
+                continue;
+            }
+            let (before, after) = (bytes[at - 1], bytes.get(at + 1).copied().unwrap_or(b' '));
+            let joins = match bytes[at] {
+                b'.' | b'\'' => {
+                    before.is_ascii_alphabetic() && after.is_ascii_alphabetic()
+                        || before.is_ascii_digit() && after.is_ascii_digit()
+                }
+                b':' => before.is_ascii_alphabetic() && after.is_ascii_alphabetic(),
+                b',' | b';' => before.is_ascii_digit() && after.is_ascii_digit(),
+                _ => false,
+            };
+            if !joins {
+                break;
+            }
+            at += 1;
+        }
+        if is_word {
+            visit(&text[start..at]);
         }
     }
 }
@@ -213,6 +250,28 @@ fn is_written_without_spaces(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of all texts of up to 6 characters, of each kind that the rules tell apart.
+    #[test]
+    fn the_short_way_for_ascii_gives_the_words_of_the_tables() {
+        let kinds = b"aB1_.':,; -";
+        for length in 0..=6u32 {
+            for number in 0..kinds.len().pow(length) {
+                let bytes = (0..length).map(|place| kinds[number / kinds.len().pow(place) % kinds.len()]);
+                let text: String = bytes.map(char::from).collect();
+                let mut words = Vec::new();
+                ascii_words(&text, |word| words.push(word.to_owned()));
+                assert!(text.unicode_words().eq(words.iter()), "{text:?} {words:?}");
+            }
+        }
+        for byte in 0..128u8 {
+            for text in [format!("a{0}b{0}1{0}2", char::from(byte)), format!("{0}a", char::from(byte))] {
+                let mut words = Vec::new();
+                ascii_words(&text, |word| words.push(word.to_owned()));
+                assert!(text.unicode_words().eq(words.iter()), "{text:?} {words:?}");
+            }
+        }
+    }
 
     #[test]
     fn the_short_way_for_han_says_what_the_tables_say() {
