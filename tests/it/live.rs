@@ -95,8 +95,13 @@ fn all_that_is_kept_is_within_the_memory_for_it() {
     }
     store.flush().unwrap();
     drop(store);
-    for store in [SimhashStore::open(scratch.path(), &options), SimhashStore::open_read_only(scratch.path(), &options)]
-    {
+    for is_read_only in [false, true] {
+        let path = scratch.path();
+        let store = if is_read_only {
+            SimhashStore::open_read_only(path, &options)
+        } else {
+            SimhashStore::open(path, &options)
+        };
         let store = store.unwrap();
         for id in 0..values.len() {
             assert!(store.get(id.to_string()).unwrap().is_some());
