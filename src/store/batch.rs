@@ -16,7 +16,7 @@ use super::work::{Limits, Work};
 use crate::Result;
 
 /// At most so many queries are answered together: more would share little more.
-const CHUNK: usize = 1 << 16;
+const CHUNK: usize = 1 << 18;
 
 /// Each thread looks up the holders of so many sketches at once.
 const HOLDERS_TOGETHER: usize = 256;

@@ -311,7 +311,7 @@ impl<S: Sketch> Store<S> {
 
     /// Answers many queries: for each sketch what [`Store::query`] returns, in the same order, several times faster.
     ///
-    /// Up to 65,536 queries are answered together: their probes are sorted, and each table is swept once, by
+    /// Up to 262,144 queries are answered together: their probes are sorted, and each table is swept once, by
     /// [as many threads](Store::with_threads) as there are. The memory is bounded, so there may be any number of queries. Each
     /// answer is of one moment, those of a chunk of the moment at which it begins or a later one. Queries with limits are
     /// asked one by one.

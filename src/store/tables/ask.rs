@@ -14,7 +14,7 @@ use crate::store::work::{Limits, Work};
 use crate::{Fingerprint, Probes, Result};
 
 /// So many probes are listed and sorted at once.
-const MOST_PROBES: u64 = 1 << 19;
+const MOST_PROBES: u64 = 1 << 20;
 
 /// More sketches than this are not held for the queries of a chunk.
 const MOST_FOUND: usize = 1 << 21;

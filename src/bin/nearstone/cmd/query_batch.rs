@@ -15,7 +15,7 @@ use crate::progress::{tell_passed_over, thousands};
 use crate::prose::say;
 
 /// So many queries are answered together.
-const CHUNK: usize = 1 << 16;
+const CHUNK: usize = 1 << 18;
 
 pub(super) fn run(args: &Query) -> anyhow::Result<Outcome> {
     let kind = args.records.kind(&args.batch)?;
