@@ -111,7 +111,7 @@ fn equal_queries_few_queries_and_limits() {
     let query = Fingerprint::new(all[40]);
     let alone = store.query(&query, 3).unwrap();
     assert!(!alone.is_empty());
-    for count in [0, 1, 2, 70_000] {
+    for count in [0, 1, 2, 270_000] {
         let answers = store.query_batch(std::iter::repeat_n(query, count), 3).unwrap();
         let answers: Vec<Matches> = answers.collect::<Result<_, _>>().unwrap();
         assert_eq!(answers.len(), count);
