@@ -60,9 +60,10 @@ pub(crate) struct PageLayout {
 }
 
 impl PageLayout {
-    /// Documents and holders are looked up one by one.
+    /// The smallest block that is worth a read.
     const DOCUMENT_BLOCK_BYTES: usize = 4 << 10;
 
+    /// The layout of documents and holders, which are looked up one by one.
     pub(crate) fn of_documents(is_compressible: bool) -> Self {
         Self { is_compressible, block_bytes: Self::DOCUMENT_BLOCK_BYTES }
     }

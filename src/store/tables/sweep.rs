@@ -15,6 +15,7 @@ use crate::design::visit_prefixes;
 use crate::engine::{Engine, Tier};
 use crate::isa::Isa;
 use crate::near::near;
+use crate::overlap::common;
 use crate::page;
 use crate::store::sketch::NearOne;
 use crate::store::threads::in_threads;
@@ -203,7 +204,7 @@ impl Tables {
                 };
                 let Some((values, last)) = next else { break };
                 // What has a key of its own was compared already.
-                let met = own.iter().filter(|value| values.binary_search(value).is_ok()).count();
+                let met = common(Isa::detected(), values, own);
                 for candidates in &mut swept.1[begun..] {
                     *candidates += (values.len() - met) as u64;
                 }
