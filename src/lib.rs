@@ -80,6 +80,7 @@ mod packed;
 mod page;
 mod permutation;
 mod simhash;
+mod spread;
 mod store;
 mod text;
 #[doc(hidden)]

@@ -20,12 +20,13 @@ use rocksdb::{ReadOptions, ReadTier};
 use super::iterator::OwnedIterator;
 use super::{Database, Handle};
 use crate::format::families::Family;
+use crate::spread::{Spread, thread_number};
 
-/// How many idle cursors a family keeps; more threads than this at once make their own.
-const IDLE_CURSORS: usize = 16;
+/// How many idle cursors a family keeps for each of some threads; more at once are made anew.
+const IDLE_CURSORS: usize = 2;
 
 /// How many a sealed family keeps of each of its files.
-const IDLE_CURSORS_OF_FILE: usize = 4;
+const IDLE_CURSORS_OF_FILE: usize = 1;
 
 /// What a cursor reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +46,12 @@ pub(super) struct Pool {
 struct Files {
     /// The last keys of all but the last.
     ends: Vec<Vec<u8>>,
-    idle: Vec<[ArrayQueue<OwnedIterator>; 2]>,
+    /// Of each file, by what they read.
+    idle: Vec<[Idle; 2]>,
 }
+
+/// A thread takes what it, or one of few others, has given back: what a cursor holds is in the cache of its processor.
+type Idle = Spread<ArrayQueue<OwnedIterator>>;
 
 impl Files {
     fn of(database: &Database, family: &Handle, has_few_files: bool) -> Self {
@@ -54,7 +59,17 @@ impl Files {
         let mut ends = if family.family().is_sealed() && !has_few_files { ends(database, family) } else { Vec::new() };
         ends.pop();
         let each = if ends.is_empty() { IDLE_CURSORS } else { IDLE_CURSORS_OF_FILE };
-        Self { idle: (0..=ends.len()).map(|_| [ArrayQueue::new(each), ArrayQueue::new(each)]).collect(), ends }
+        let idle = || Spread::new(|| ArrayQueue::new(each));
+        Self { idle: (0..=ends.len()).map(|_| [idle(), idle()]).collect(), ends }
+    }
+
+    fn take(&self, place: usize, tier: Tier) -> Option<OwnedIterator> {
+        self.idle[place][tier as usize].of(thread_number()).pop()
+    }
+
+    fn give_back(&self, place: usize, tier: Tier, iterator: OwnedIterator) {
+        // A full pool hands it back, and it is dropped.
+        let _ = self.idle[place][tier as usize].of(thread_number()).push(iterator);
     }
 
     /// The file that a key lies in.
@@ -93,7 +108,8 @@ impl Pool {
     }
 
     pub(super) fn clear(&self) {
-        for idle in self.files.get().into_iter().flat_map(|files| files.idle.iter().flatten()) {
+        let all = self.files.get().into_iter().flat_map(|files| files.idle.iter().flatten());
+        for idle in all.flat_map(Spread::iter) {
             while idle.pop().is_some() {}
         }
     }
@@ -112,7 +128,7 @@ pub(super) fn pooled<'a>(
         Cursor { iterator: None, place: 0, tier, database, family, files: Some(files), may_stop: tier == Tier::Cached };
     if !family.family().is_sealed() {
         // What is open read-only does not change, and RocksDB refuses to refresh it.
-        if let Some(mut iterator) = files.idle[0][tier as usize].pop() {
+        if let Some(mut iterator) = files.take(0, tier) {
             if !read_only {
                 iterator.raw_mut().refresh()?;
             }
@@ -154,9 +170,7 @@ impl Cursor<'_> {
         }
         let Self { iterator, place, tier, database, family, files, .. } = self;
         iterator.get_or_insert_with(|| {
-            files
-                .and_then(|files| files.idle[*place][*tier as usize].pop())
-                .unwrap_or_else(|| new(database, family, *tier))
+            files.and_then(|files| files.take(*place, *tier)).unwrap_or_else(|| new(database, family, *tier))
         })
     }
 
@@ -167,8 +181,7 @@ impl Cursor<'_> {
 
     fn give_back(&mut self) {
         if let Some((files, iterator)) = self.files.zip(self.iterator.take()) {
-            // A full pool hands it back, and it is dropped.
-            let _ = files.idle[self.place][self.tier as usize].push(iterator);
+            files.give_back(self.place, self.tier, iterator);
         }
     }
 

@@ -20,15 +20,19 @@
 //!    way is marked from the beginning. So a query whose watch is not marked has seen one state of
 //!    everything near it, although it has read the tables one after the other. A record does the same for many
 //!    queries: a change adds its sketches to it, and the queries compare themselves with them.
+//! 7. Watches are listed by threads, so that queries do not wait for each other. A watch is listed first and then looks
+//!    whether a change is under way; a change says that it is under way first and then marks the lists. So one of them
+//!    sees the other.
 //!
-//! The lock of the list is held while sketches are compared, never while anything is read or written.
+//! The locks of the lists are held while sketches are compared, never while anything is read or written.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::sketch::Sketch;
-use super::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use super::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError, thread_number};
+use crate::spread::Spread;
 
 /// Sketches, each with the distance within which it is looked for. Two in place: that of a document and the one
 /// that it replaces.
@@ -73,6 +77,11 @@ impl<S: Sketch> Claim<S> {
         Self { ids: SmallVec::new(), sketches: SmallVec::new(), kind: Kind::Standstill }
     }
 
+    /// Whether what it may change is within a distance of a sketch.
+    fn is_near(&self, sketch: &S, distance: u32) -> bool {
+        self.sketches.iter().any(|(changed, _)| changed.distance_to(sketch) <= distance)
+    }
+
     fn conflicts(&self, other: &Self) -> bool {
         match (self.kind, other.kind) {
             (Kind::Standstill, kind) | (kind, Kind::Standstill) => kind == Kind::Writer,
@@ -91,6 +100,9 @@ impl<S: Sketch> Claim<S> {
 #[derive(Debug)]
 pub(super) struct Claims<S> {
     list: Mutex<List<S>>,
+    /// How many claims are changing something.
+    changing: AtomicUsize,
+    watches: Spread<Mutex<Watches<S>>>,
 }
 
 #[derive(Debug)]
@@ -98,7 +110,6 @@ struct List<S> {
     next: u64,
     /// In the order of their numbers.
     entries: Vec<Entry<S>>,
-    watches: Vec<Watched<S>>,
     records: Vec<Recorded<S>>,
     /// What waiters wait on, kept for the next ones.
     idle: Vec<Arc<Condvar>>,
@@ -112,6 +123,13 @@ struct Entry<S> {
     before: SmallVec<[u64; 4]>,
     is_changing: bool,
     granted: Arc<Condvar>,
+}
+
+/// The queries of some of the threads.
+#[derive(Debug)]
+struct Watches<S> {
+    next: u64,
+    list: Vec<Watched<S>>,
 }
 
 #[derive(Debug)]
@@ -143,16 +161,11 @@ impl<S: Sketch> Recorded<S> {
     }
 }
 
-impl<S: Sketch> Watched<S> {
-    fn is_near(&self, claim: &Claim<S>) -> bool {
-        claim.sketches.iter().any(|(sketch, _)| sketch.distance_to(&self.sketch) <= self.distance)
-    }
-}
-
 impl<S> Default for Claims<S> {
     fn default() -> Self {
-        let list = List { next: 0, entries: Vec::new(), watches: Vec::new(), records: Vec::new(), idle: Vec::new() };
-        Self { list: Mutex::new(list) }
+        let list = List { next: 0, entries: Vec::new(), records: Vec::new(), idle: Vec::new() };
+        let watches = Spread::new(|| Mutex::new(Watches { next: 0, list: Vec::new() }));
+        Self { list: Mutex::new(list), changing: AtomicUsize::new(0), watches }
     }
 }
 
@@ -173,12 +186,18 @@ impl<S: Sketch> Claims<S> {
 
     /// Notes changes within a distance of a sketch until the result is dropped.
     pub(super) fn watch(&self, sketch: &S, distance: u32) -> Watch<'_, S> {
-        let mut list = self.list();
-        let number = list.number();
-        let mut watch = Watched { number, sketch: sketch.clone(), distance, is_disturbed: false };
-        watch.is_disturbed = list.entries.iter().any(|entry| entry.is_changing && watch.is_near(&entry.claim));
-        list.watches.push(watch);
-        Watch { claims: self, number }
+        let place = self.watches.of(thread_number());
+        let mut watches = lock(place);
+        watches.next += 1;
+        let number = watches.next;
+        watches.list.push(Watched { number, sketch: sketch.clone(), distance, is_disturbed: false });
+        drop(watches);
+        let is_disturbed = self.changing.load(Ordering::SeqCst) > 0 && {
+            let list = self.list();
+            let mut changing = list.entries.iter().filter(|entry| entry.is_changing);
+            changing.any(|entry| entry.claim.is_near(sketch, distance))
+        };
+        Watch { place, number, is_disturbed }
     }
 
     /// Records the sketches of all changes until the result is dropped, for calls of many queries: it costs a change
@@ -194,8 +213,12 @@ impl<S: Sketch> Claims<S> {
 
     fn list(&self) -> MutexGuard<'_, List<S>> {
         // A thread that panicked while it held a claim has written its batch or not: nothing is half done.
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.list)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<S> List<S> {
@@ -222,13 +245,18 @@ impl<S: Sketch> Held<'_, S> {
     pub(super) fn change<T>(&self, write: impl FnOnce() -> T) -> T {
         let mut list = self.claims.list();
         let place = list.place(self.number);
-        let List { entries, watches, records, .. } = &mut *list;
-        entries[place].is_changing = true;
-        for record in records {
-            record.add(&entries[place].claim);
+        let List { entries, records, .. } = &mut *list;
+        let entry = &mut entries[place];
+        if !std::mem::replace(&mut entry.is_changing, true) {
+            self.claims.changing.fetch_add(1, Ordering::SeqCst);
         }
-        for watch in watches {
-            watch.is_disturbed = watch.is_disturbed || watch.is_near(&entries[place].claim);
+        for record in records {
+            record.add(&entry.claim);
+        }
+        for watches in self.claims.watches.iter() {
+            for watch in &mut lock(watches).list {
+                watch.is_disturbed = watch.is_disturbed || entry.claim.is_near(&watch.sketch, watch.distance);
+            }
         }
         drop(list);
         write()
@@ -240,6 +268,9 @@ impl<S: Sketch> Drop for Held<'_, S> {
         let mut list = self.claims.list();
         let place = list.place(self.number);
         let ended = list.entries.remove(place);
+        if ended.is_changing {
+            self.claims.changing.fetch_sub(1, Ordering::SeqCst);
+        }
         for waiting in &mut list.entries[place..] {
             if let Some(of) = waiting.before.iter().position(|&number| number == self.number) {
                 waiting.before.swap_remove(of);
@@ -254,21 +285,23 @@ impl<S: Sketch> Drop for Held<'_, S> {
 
 /// A query that is under way.
 pub(super) struct Watch<'a, S: Sketch> {
-    claims: &'a Claims<S>,
+    place: &'a Mutex<Watches<S>>,
     number: u64,
+    /// Whether something near was being changed when it began.
+    is_disturbed: bool,
 }
 
 impl<S: Sketch> Watch<'_, S> {
     /// Whether nothing near has changed until now.
     pub(super) fn is_undisturbed(&self) -> bool {
-        let list = self.claims.list();
-        list.watches.iter().any(|watch| watch.number == self.number && !watch.is_disturbed)
+        let is_undisturbed = |watch: &Watched<S>| watch.number == self.number && !watch.is_disturbed;
+        !self.is_disturbed && lock(self.place).list.iter().any(is_undisturbed)
     }
 }
 
 impl<S: Sketch> Drop for Watch<'_, S> {
     fn drop(&mut self) {
-        self.claims.list().watches.retain(|watch| watch.number != self.number);
+        lock(self.place).list.retain(|watch| watch.number != self.number);
     }
 }
 

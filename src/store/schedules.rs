@@ -4,7 +4,12 @@
 mod sync {
     pub(super) use std::sync::PoisonError;
 
+    pub(super) use shuttle::sync::atomic::{AtomicUsize, Ordering};
     pub(super) use shuttle::sync::{Condvar, Mutex, MutexGuard};
+
+    pub(super) fn thread_number() -> usize {
+        shuttle::current::me().into()
+    }
 }
 
 /// What the claims ask of a sketch.

@@ -18,14 +18,19 @@ use crate::format::keys;
 use crate::format::record::{Generations, StoreRecord};
 use crate::format::settings::Settings;
 use crate::hash::checksum;
+use crate::spread::{Spread, thread_number};
 use crate::{Result, Simhash};
+
+/// A view that is in use.
+pub(super) type ViewInUse<S> = Arc<Arc<View<S>>>;
 
 /// What the clones of a handle share.
 pub(super) struct Shared<S: Sketch> {
     pub(super) engine: Engine,
     pub(super) record: StoreRecord,
     pub(super) settings: Settings,
-    view: RwLock<Arc<View<S>>>,
+    /// For each of some threads, so that they do not count at one place how often it is in use.
+    view: Spread<RwLock<ViewInUse<S>>>,
     pub(super) changes: Changes,
     pub(super) simhash: Option<Simhash>,
     pub(super) claims: Claims<S>,
@@ -44,7 +49,7 @@ pub(super) struct Stored<S> {
 pub(super) struct Claimed<'a, S: Sketch> {
     pub(super) held: Held<'a, S>,
     /// Taken after the claim was held.
-    pub(super) view: Arc<View<S>>,
+    pub(super) view: ViewInUse<S>,
     pub(super) found: Found<S>,
     /// The time by which that is found.
     pub(super) now: u64,
@@ -54,7 +59,8 @@ impl<S: Sketch> Shared<S> {
     pub(super) fn from_opened(opened: Opened) -> Result<Self> {
         let Opened { engine, record, settings, clock, simhash, keeps_load } = opened;
         let view = Arc::new(View::open(&engine, &record, settings, record.generations, None)?);
-        let (view, changes, claims) = (RwLock::new(view), Changes::default(), Claims::default());
+        let view = Spread::new(|| RwLock::new(Arc::new(Arc::clone(&view))));
+        let (changes, claims) = (Changes::default(), Claims::default());
         let shared = Self { engine, record, settings, view, changes, simhash, claims, clock };
         if !shared.engine.is_read_only() {
             shared.clean(keeps_load)?;
@@ -71,18 +77,23 @@ impl<S: Sketch> Shared<S> {
     }
 
     /// The generations as they are now.
-    pub(super) fn view(&self) -> Arc<View<S>> {
-        Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn view(&self) -> ViewInUse<S> {
+        Arc::clone(&self.view.of(thread_number()).read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Puts other generations in the place of the present ones, on the medium and for all later calls. The caller
     /// has begun a change.
     pub(super) fn set_generations(&self, generations: Generations) -> Result<()> {
-        let view = View::open(&self.engine, &self.record, self.settings, generations, Some(&*self.view()))?;
+        let view = Arc::new(View::open(&self.engine, &self.record, self.settings, generations, Some(&*self.view()))?);
         let record = StoreRecord { generations, ..self.record.clone() };
         let _held = self.claims.hold(Claim::standstill());
         self.engine.set_record(&record.encode()).inspect_err(|_| self.changes.are_uncertain())?;
-        *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
+        // All threads see it at once.
+        let held: Vec<_> =
+            self.view.iter().map(|view| view.write().unwrap_or_else(PoisonError::into_inner)).collect();
+        for mut in_use in held {
+            *in_use = Arc::new(Arc::clone(&view));
+        }
         Ok(())
     }
 

@@ -1,3 +1,6 @@
 //! The locks of [`claims`](super::claims), so that its tests can put others in their place.
 
+pub(super) use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+pub(super) use crate::spread::thread_number;
