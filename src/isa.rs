@@ -63,6 +63,21 @@ impl Isa {
     }
 }
 
+/// Has the processor fetch what lies at a place of a list, without waiting for it. Where there is no such place it does
+/// nothing.
+#[inline]
+#[allow(unsafe_code, reason = "an instruction that has no effect but on time")]
+pub(crate) fn prefetch<T>(list: &[T], place: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(there) = list.get(place) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 has the instruction, which reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(there).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (list, place);
+}
+
 /// Defines a function of a set of instructions and arguments, whose body is compiled for each set.
 macro_rules! for_each_isa {
     ($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {

@@ -1,11 +1,10 @@
 //! What is near: by probes, or by reading a table from end to end where that is cheaper.
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
 
 use super::cold::Cold;
-use super::probe::{Near, Probed, Reader};
+use super::probe::{Near, Probed, Reader, bounds_about};
+use super::stretches::{Look, Stretch};
 use super::{QueryStats, TableStats, Tables, within};
 use crate::design::{cost, visit_prefixes};
 use crate::engine::{Engine, Tier, Visited};
@@ -79,18 +78,30 @@ impl Tables {
     /// Has the processor fetch what the probe of its own prefix needs in each table, and returns the stretches that are in
     /// memory.
     /// The tables lie far apart: so it waits for all of them at once, and not for one after the other.
-    fn fetch(&self, sketch: Fingerprint, probes: &Probes) -> SmallVec<[Option<Arc<[u64]>>; 8]> {
-        let of = |((index, table, _), radius): ((usize, &crate::Table, _), &Option<u32>)| {
-            (*radius)?;
+    fn fetch<'a>(
+        &self,
+        sketch: Fingerprint,
+        probes: &Probes,
+        look: Option<&'a Look<'_>>,
+    ) -> SmallVec<[Option<Stretch<'a>>; 8]> {
+        let asked = || self.tables().zip(probes.radii()).map(|((index, table, _), radius)| (index, table, radius));
+        for (index, table, _) in asked().filter(|(.., radius)| radius.is_some()) {
             let value = table.permute(sketch);
             for rows in self.rows() {
                 rows.values.fetch(index, value);
             }
-            let stretch = self.sealed.as_ref()?.stretches.get(index, value)?;
-            within::fetch(&stretch, value);
+            if let Some(look) = look {
+                look.fetch(index, value);
+            }
+        }
+        let of = |(index, table, radius): (usize, &crate::Table, &Option<u32>)| {
+            (*radius)?;
+            let value = table.permute(sketch);
+            let stretch = look?.get(index, value)?;
+            within::fetch_between(&stretch, bounds_about(table, value), look?.bounds(index, value));
             Some(stretch)
         };
-        self.tables().zip(probes.radii()).map(of).collect()
+        asked().map(of).collect()
     }
 
     /// What is near one sketch.
@@ -117,7 +128,8 @@ impl Tables {
         let is_shared = engine.readers().are_several() && !near.work.is_limited() && way != Way::Tables;
         let tier = if is_shared { Tier::Cached } else { Tier::All };
         let mut colds = Vec::new();
-        let mut stretches = self.fetch(*sketch, probes).into_iter();
+        let look = self.sealed.as_ref().map(|sealed| sealed.stretches.look());
+        let mut stretches = self.fetch(*sketch, probes, look.as_ref()).into_iter();
         for ((i, table, keys), radius) in self.tables().zip(probes.radii()) {
             let stretch = stretches.next().flatten();
             let Some(radius) = *radius else { continue };
@@ -134,7 +146,7 @@ impl Tables {
             let prefix = keys.prefix(permuted);
             let mut counts =
                 TableStats { table: i, prefix, radius: Some(radius), probes: 0, candidates: 0, verified: 0 };
-            let mut reader = Reader::new(self, engine, i, tier).with_stretch(permuted, stretch);
+            let mut reader = Reader::new(self, engine, i, tier, look.as_ref()).with_stretch(permuted, stretch);
             if way == Way::Tables {
                 reader = reader.of_tables();
             }
@@ -158,6 +170,9 @@ impl Tables {
             stats.add(counts);
         }
         if !colds.is_empty() {
+            // Who waits for a medium keeps nobody else waiting.
+            drop(stretches);
+            drop(look);
             self.read_cold(engine, &colds, &mut near, stats)?;
         }
         Ok(near.into_found())
@@ -232,6 +247,7 @@ impl Tables {
             .zip(&mut *work)
             .map(|(&query, work)| Near { query, max_distance, work, found: Vec::new() })
             .collect();
+        let look = self.sealed.as_ref().map(|sealed| sealed.stretches.look());
         let mut candidates = vec![0; sketches.len()];
         let mut asked = Vec::new();
         for ((index, table, keys), radius) in self.tables().zip(probes.radii()) {
@@ -246,7 +262,7 @@ impl Tables {
             }
             // The cursor moves forward only, and a block that two queries need is read once.
             asked.sort_unstable();
-            let mut reader = Reader::new(self, engine, index, Tier::All);
+            let mut reader = Reader::new(self, engine, index, Tier::All, look.as_ref());
             for &(prefix, i) in &asked {
                 let near = &mut near[i];
                 if near.work.is_cut() || candidates[i] > most {
@@ -258,6 +274,7 @@ impl Tables {
                 candidates[i] += counts.candidates;
             }
         }
+        drop(look);
         let mut found: Vec<_> = near.into_iter().map(Near::into_found).collect();
         for (i, _) in candidates.iter().enumerate().filter(|&(_, &candidates)| candidates > most) {
             found[i] = self.near_alone(engine, sketches[i], max_distance, &mut work[i])?;

@@ -70,7 +70,8 @@ impl Tables {
         near: &mut Near<'_>,
         counts: &mut TableStats,
     ) -> Result<()> {
-        let mut reader = Reader::new(self, engine, cold.table, Tier::All);
+        let look = self.sealed.as_ref().map(|sealed| sealed.stretches.look());
+        let mut reader = Reader::new(self, engine, cold.table, Tier::All, look.as_ref());
         let table = &self.design.tables()[cold.table];
         for &prefix in prefixes {
             reader.probe(Probed { table, query: cold.permuted, prefix }, near, counts)?;

@@ -3,12 +3,11 @@
 //! A value that several generations have is one candidate. So the few that have keys of their own are read first,
 //! and are left out where the sealed ones have them too.
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
 
 use super::scratch::{Room, Scratch};
-use super::within::within;
+use super::stretches::{Look, Stretch};
+use super::within::{between, within};
 use super::{Ranges, Rows, SealedTables, Tables, Work};
 use crate::design::cost;
 use crate::engine::{Cursor, Engine, Tier, Visited, malformed};
@@ -92,6 +91,12 @@ pub(super) fn bounds(table: &Table, prefix: u64) -> [u64; 2] {
     [from, from | ones(bits)]
 }
 
+/// The first and the last value that share a prefix with one.
+pub(super) fn bounds_about(table: &Table, value: u64) -> [u64; 2] {
+    let rest = ones(64 - table.prefix_bits());
+    [value & !rest, value | rest]
+}
+
 /// What reads one table.
 pub(super) struct Reader<'a> {
     engine: &'a Engine,
@@ -101,8 +106,10 @@ pub(super) struct Reader<'a> {
     table: usize,
     of: &'a Table,
     tier: Tier,
+    /// What is in memory of the sealed values.
+    look: Option<&'a Look<'a>>,
     /// A stretch that was looked up already, and its first value.
-    ahead: Option<(u64, Arc<[u64]>)>,
+    ahead: Option<(u64, Stretch<'a>)>,
     /// Whether live values are read from the tables although they are in memory.
     reads_tables: bool,
     scratch: Scratch,
@@ -115,27 +122,34 @@ struct OneOfRows<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(tables: &'a Tables, engine: &'a Engine, table: usize, tier: Tier) -> Self {
+    pub(super) fn new(
+        tables: &'a Tables,
+        engine: &'a Engine,
+        table: usize,
+        tier: Tier,
+        look: Option<&'a Look<'_>>,
+    ) -> Self {
         let rows = tables.rows().map(|rows| OneOfRows { rows, cursor: None }).collect();
         let (keys, sealed, of) = (tables.keys[table], tables.sealed.as_ref(), &tables.design.tables()[table]);
-        Self { engine, keys, rows, sealed, table, of, tier, ahead: None, reads_tables: false, scratch: Scratch::take() }
+        let (ahead, reads_tables, scratch) = (None, false, Scratch::take());
+        Self { engine, keys, rows, sealed, table, of, tier, look, ahead, reads_tables, scratch }
     }
 
     /// Takes the stretch that a value is in, where that is in memory.
-    pub(super) fn with_stretch(mut self, value: u64, stretch: Option<Arc<[u64]>>) -> Self {
-        let begin = self.sealed.map(|sealed| sealed.stretches.bounds(self.table, value).0);
+    pub(super) fn with_stretch(mut self, value: u64, stretch: Option<Stretch<'a>>) -> Self {
+        let begin = self.look.map(|look| look.bounds(self.table, value)[0]);
         self.ahead = begin.zip(stretch);
         self
     }
 
     /// The stretch that a value is in, where that is in memory.
-    fn stretch(&mut self, sealed: &SealedTables, value: u64) -> Option<Arc<[u64]>> {
-        let begin = sealed.stretches.bounds(self.table, value).0;
+    fn stretch(&mut self, value: u64) -> Option<Stretch<'a>> {
+        let look = self.look?;
         match self.ahead.take() {
-            Some((of, stretch)) if of == begin => Some(stretch),
+            Some((begin, stretch)) if begin == look.bounds(self.table, value)[0] => Some(stretch),
             other => {
                 self.ahead = other;
-                sealed.stretches.get(self.table, value)
+                look.get(self.table, value)
             }
         }
     }
@@ -183,9 +197,10 @@ impl<'a> Reader<'a> {
         let [from, to] = probed.bounds();
         if near.work.is_limited() {
             self.visit_within_limits(sealed, probed, near, counts)?;
-        } else if let Some(stretch) = self.stretch(sealed, from) {
+        } else if let Some((stretch, look)) = self.stretch(from).zip(self.look) {
             let Room { own, found, .. } = &mut *self.scratch;
-            near.compare(probed, within(&stretch, from, to), own, found, counts);
+            let values = between(&stretch, [from, to], look.bounds(self.table, from));
+            near.compare(probed, values, own, found, counts);
         } else if self.tier == Tier::Cached {
             return Ok(Visited::GaveUp);
         } else {
@@ -211,7 +226,7 @@ impl<'a> Reader<'a> {
         };
         let Room { own, values, found, stretch } = &mut *self.scratch;
         let [from, to] = probed.bounds();
-        let (begin, end) = sealed.stretches.bounds(self.table, from);
+        let [begin, end] = sealed.stretches.bounds(self.table, from);
         let (mut own, mut is_kept) = (&own[..], true);
         stretch.clear();
         engine.visit_from(&mut pages, &begin.to_be_bytes(), |key, value| {
@@ -228,8 +243,8 @@ impl<'a> Reader<'a> {
             // A stretch that is not kept need not be read to its end.
             Ok(last < if is_kept { end } else { to })
         })?;
-        if is_kept {
-            sealed.stretches.keep(self.table, from, stretch);
+        if let Some(look) = self.look.filter(|_| is_kept) {
+            look.keep(self.table, from, stretch);
         }
         Ok(())
     }

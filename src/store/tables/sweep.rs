@@ -164,12 +164,11 @@ impl Tables {
         may_go_on: &mut impl FnMut(usize) -> bool,
     ) -> Result<Swept> {
         let table = &self.design.tables()[piece.table];
-        let mut reader = Reader::new(self, engine, piece.table, Tier::All);
+        let mut reader = Reader::new(self, engine, piece.table, Tier::All, None);
         // Where most pages are needed, to read them in their order is faster than to look around in memory.
         let is_dense = |sketches: u64| all_probes as u64 * page::MAX_VALUES as u64 > sketches;
-        let stretches =
-            self.sealed.as_ref().filter(|sealed| !is_dense(sealed.sketches)).map(|sealed| &sealed.stretches);
-        let mut pages = Pages::new(self, engine, piece, table, stretches.is_none())?;
+        let look = self.sealed.as_ref().filter(|sealed| !is_dense(sealed.sketches)).map(|sealed| sealed.stretches.look());
+        let mut pages = Pages::new(self, engine, piece, table, look.is_none())?;
         let (mut swept, mut near_here) = (Swept::default(), Vec::new());
         'groups: for group in piece.probes.chunk_by(|a, b| a.0 == b.0) {
             let [from, to] = bounds(table, group[0].0);
@@ -195,7 +194,7 @@ impl Tables {
             if !own.is_empty() && !compare(own, &mut swept.0) {
                 break;
             }
-            let stretch = stretches.and_then(|stretches| stretches.get(piece.table, from));
+            let stretch = look.as_ref().and_then(|look| look.get(piece.table, from));
             let mut at = from;
             loop {
                 let next = match &stretch {

@@ -6,9 +6,24 @@
 /// The first step away from where a number should be.
 const STEP: usize = 4;
 
+/// So many lines of the processor's cache are fetched at once.
+const MOST_LINES: usize = 24;
+
+use crate::isa::prefetch;
+
 /// The values from one to another, of some in order.
 pub(super) fn within(values: &[u64], from: u64, to: u64) -> &[u64] {
-    let values = &values[first_from(values, from)..];
+    let [Some(&first), Some(&last)] = [values.first(), values.last()] else { return &[] };
+    between(values, [from, to], [first, last])
+}
+
+/// The same, of a list whose values are known to lie between two bounds: they tell where a value should be without a look at
+/// the ends of the list.
+pub(super) fn between(values: &[u64], [from, to]: [u64; 2], [begin, end]: [u64; 2]) -> &[u64] {
+    if from <= begin && end <= to {
+        return values;
+    }
+    let values = &values[first_from(values, from, [begin, end])..];
     // What follows is read anyway.
     let (mut end, mut step) = (0, 2 * STEP);
     while end + step < values.len() && values[end + step] <= to {
@@ -24,28 +39,41 @@ pub(super) fn fetch(values: &[u64], value: u64) {
     if let [first, .., last] = values
         && (first..=last).contains(&&value)
     {
-        std::hint::black_box(values[guess(values, *first, *last, value)]);
+        prefetch(values, guess(values, [*first, *last], value));
     }
 }
 
-/// Where a value should be, between the first and the last one of a list.
-fn guess(values: &[u64], first: u64, last: u64, value: u64) -> usize {
+/// The same for all from one value to another, of a list whose values lie between two bounds, as far as one read after the
+/// other does not fetch them by itself.
+pub(super) fn fetch_between(values: &[u64], [from, to]: [u64; 2], bounds: [u64; 2]) {
+    if let [_, ..] = values {
+        let [first, last] = [from, to].map(|value| guess(values, bounds, value.clamp(bounds[0], bounds[1])));
+        // A place may be off by some values either way.
+        let line = 64 / size_of::<u64>();
+        let (first, last) = (first.saturating_sub(line / 2), last + line / 2);
+        for place in (first..=last).step_by(line).take(MOST_LINES) {
+            prefetch(values, place);
+        }
+    }
+}
+
+/// Where a value should be, of those that lie between two bounds.
+fn guess(values: &[u64], [first, last]: [u64; 2], value: u64) -> usize {
     // In 32 bits, so that the product fits.
     let shift = 32u32.saturating_sub((last - first).leading_zeros());
     let share = ((value - first) >> shift) * (values.len() as u64 - 1) / ((last - first) >> shift).max(1);
     usize::try_from(share).unwrap_or(usize::MAX).min(values.len() - 1)
 }
 
-/// The place of the first value that is not less than one, in a list in order.
-fn first_from(values: &[u64], from: u64) -> usize {
-    let [Some(&first), Some(&last)] = [values.first(), values.last()] else { return 0 };
-    if first >= from {
+/// The place of the first value that is not less than one, in a list in order whose values lie between two bounds.
+fn first_from(values: &[u64], from: u64, [begin, end]: [u64; 2]) -> usize {
+    if values.is_empty() || begin >= from {
         return 0;
     }
-    if last < from {
+    if end < from {
         return values.len();
     }
-    let guess = guess(values, first, last, from);
+    let guess = guess(values, [begin, end], from);
     let mut step = STEP;
     let (mut low, mut high) = (guess, guess);
     if values[guess] < from {
@@ -94,6 +122,7 @@ mod tests {
             for &from in &bounds {
                 for &to in bounds.iter().step_by(7).filter(|&&to| to >= from) {
                     assert_eq!(within(values, from, to), expected(values, from, to), "{from} {to}");
+                    assert_eq!(between(values, [from, to], [0, u64::MAX]), expected(values, from, to), "{from} {to}");
                 }
             }
         }
@@ -114,6 +143,11 @@ mod tests {
             let (a, b) = (bounds.0 >> shifts, bounds.1 >> shifts);
             let (from, to) = (a.min(b), a.max(b));
             prop_assert_eq!(within(&values, from, to), expected(&values, from, to));
+            let [first, last] = [values.first(), values.last()].map(|value| value.copied().unwrap_or(from));
+            for bounds in [[0, u64::MAX], [first & !255, last | 255], [first, last]] {
+                prop_assert_eq!(between(&values, [from, to], bounds), expected(&values, from, to));
+                fetch_between(&values, [from, to], bounds);
+            }
         }
     }
 }
