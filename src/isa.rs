@@ -66,6 +66,7 @@ impl Isa {
 /// Has the processor fetch what lies at a place of a list, without waiting for it. Where there is no such place it does
 /// nothing.
 #[inline]
+#[allow(dead_code, reason = "not for every benchmark that has this file")]
 #[allow(unsafe_code, reason = "an instruction that has no effect but on time")]
 pub(crate) fn prefetch<T>(list: &[T], place: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -5,21 +5,29 @@
 //! 2. All changes during a chunk are recorded. An answer that none of them is near is one of the moment at which the
 //!    chunk began; the others are asked for again, one by one.
 
+mod holders;
+
 use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
 
 use super::query::query;
 use super::results::{Match, Matches};
 use super::shared::Shared;
-use super::sketch::{Ask, Index, Sketch};
+use super::sketch::{Ask, Index, NearOne, Sketch};
 use super::threads::in_threads;
-use super::work::{Limits, Work};
+use super::view::{View, identity_number};
+use super::work::Limits;
 use crate::Result;
+use holders::{Ids, holders};
 
 /// At most so many queries are answered together: more would share little more.
 const CHUNK: usize = 1 << 18;
 
-/// Each thread looks up the holders of so many sketches at once.
-const HOLDERS_TOGETHER: usize = 256;
+/// A thread looks up the documents of at least so many sketches, and puts together so many answers, at once.
+const TOGETHER: usize = 1 << 10;
+
+/// Each thread gets so many parts of what is looked up.
+const PARTS_A_THREAD: usize = 4;
 
 /// The answers to queries, in the order of the queries; from [`Store::query_batch`](crate::Store::query_batch).
 pub(super) struct Answers<'a, S: Sketch, I> {
@@ -63,6 +71,59 @@ impl<S: Sketch, I: Iterator<Item = S>> Iterator for Answers<'_, S, I> {
     }
 }
 
+/// Looks up the documents of what is near, as they are at a moment.
+fn with_documents<S: Sketch>(
+    store: &Shared<S>,
+    view: &View<S>,
+    near: Vec<NearOne<S>>,
+    now: u64,
+    threads: usize,
+) -> Result<Vec<Matches>> {
+    // All sketches that are near, in the order of the queries, are numbered; equal ones are looked up together.
+    let all: Vec<&S> = near.iter().flat_map(|(near, _)| near.iter().map(|(_, sketch)| sketch)).collect();
+    let mut order: Vec<(u64, usize)> = all.iter().map(|sketch| identity_number(*sketch)).zip(0..).collect();
+    order.sort_unstable();
+    let mut groups = vec![0; all.len()];
+    let mut distinct: Vec<S> = Vec::new();
+    for (number, group) in order.chunk_by(|a, b| a.0 == b.0).enumerate() {
+        distinct.push(all[group[0].1].clone());
+        for &(_, at) in group {
+            groups[at] = number;
+        }
+    }
+    let each = distinct.len().div_ceil(threads * PARTS_A_THREAD).max(TOGETHER);
+    let parts: Vec<&[S]> = distinct.chunks(each).collect();
+    let ids: Vec<Ids> = in_threads(threads, parts.len(), |part| holders(store, view, parts[part], now))?;
+    let mut near = near.into_iter();
+    let mut first = 0;
+    let mut pieces = Vec::new();
+    while near.len() > 0 {
+        let piece: Vec<NearOne<S>> = near.by_ref().take(TOGETHER).collect();
+        let count = piece.iter().map(|(near, _)| near.len()).sum::<usize>();
+        pieces.push((&groups[first..first + count], Mutex::new(piece)));
+        first += count;
+    }
+    let answers = in_threads(threads, pieces.len(), |piece| {
+        let (groups, near) = &pieces[piece];
+        let near = std::mem::take(&mut *near.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut groups = groups.iter();
+        let answer = |(near, stats): NearOne<S>| {
+            let mut found = Vec::with_capacity(near.len());
+            for level in near.chunk_by(|a, b| a.0 == b.0) {
+                let begun = found.len();
+                for ((distance, _), &group) in level.iter().zip(&mut groups) {
+                    let ids = ids[group / each].of(group % each);
+                    found.extend(ids.map(|id| Match { distance: *distance, id: id.to_owned() }));
+                }
+                found[begun..].sort_unstable();
+            }
+            Matches { found, stats, is_truncated: false }
+        };
+        Ok(near.into_iter().map(answer).collect::<Vec<_>>())
+    })?;
+    Ok(answers.into_iter().flatten().collect())
+}
+
 /// Answers queries, or the first of them.
 fn answer<S: Sketch>(
     store: &Shared<S>,
@@ -81,28 +142,7 @@ fn answer<S: Sketch>(
     let view = store.view();
     let now = store.now();
     let near = view.index.near_all(&store.engine, sketches, max_distance, threads)?;
-    let mut distinct: Vec<S> = near.iter().flat_map(|(near, _)| near.iter().map(|(_, near)| near.clone())).collect();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let parts: Vec<&[S]> = distinct.chunks(HOLDERS_TOGETHER).collect();
-    let holders = in_threads(threads, parts.len(), |part| {
-        let holders = |sketch: &S| store.holders(&view, sketch, now, &mut Work::new(limits), usize::MAX);
-        parts[part].iter().map(holders).collect::<Result<Vec<_>>>()
-    })?;
-    let holders: Vec<Vec<Vec<u8>>> = holders.into_iter().flatten().collect();
-    let mut answers: Vec<Matches> = Vec::with_capacity(sketches.len());
-    for (near, stats) in near {
-        let mut found = Vec::new();
-        for level in near.chunk_by(|a, b| a.0 == b.0) {
-            let begun = found.len();
-            for (distance, sketch) in level {
-                let ids = distinct.binary_search(sketch).map_or(&[][..], |place| &holders[place]);
-                found.extend(ids.iter().map(|id| Match { distance: *distance, id: id.clone() }));
-            }
-            found[begun..].sort_unstable();
-        }
-        answers.push(Matches { found, stats, is_truncated: false });
-    }
+    let mut answers = with_documents(store, &view, near, now, threads)?;
     let changed = record.changed();
     let is_outrun = store.is_outrun(now);
     let is_near = |sketch: &S, changed: &[S]| changed.iter().any(|changed| changed.distance_to(sketch) <= max_distance);

@@ -89,8 +89,7 @@ impl<S: Sketch> Shared<S> {
         let _held = self.claims.hold(Claim::standstill());
         self.engine.set_record(&record.encode()).inspect_err(|_| self.changes.are_uncertain())?;
         // All threads see it at once.
-        let held: Vec<_> =
-            self.view.iter().map(|view| view.write().unwrap_or_else(PoisonError::into_inner)).collect();
+        let held: Vec<_> = self.view.iter().map(|view| view.write().unwrap_or_else(PoisonError::into_inner)).collect();
         for mut in_use in held {
             *in_use = Arc::new(Arc::clone(&view));
         }
@@ -179,35 +178,12 @@ impl<S: Sketch> Shared<S> {
         work: &mut Work,
         most: usize,
     ) -> Result<Vec<Vec<u8>>> {
-        let engine = &self.engine;
         let lifetime = Lifetime { now, ..self.lifetime() };
         let mut ids: Vec<Vec<u8>> = Vec::new();
-        let mut generations = 0;
-        let used = view.rows().filter(|(layer, rows)| rows.is_used() && view.index.may_have(*layer, sketch));
-        for (layer, rows) in used {
-            let begun = ids.len();
-            let mut cursor = match work.left() {
-                None => engine.cursor(&rows.holders)?,
-                Some(left) => engine.bounded_cursor(&rows.holders, left.max(1)),
-            };
-            let visited = engine.visit(&mut cursor, sketch.identity().as_ref(), |key, value| {
-                let id = keys::decode_holder(key, S::IDENTITY_BYTES).map_err(|e| malformed(engine.path(), e))?;
-                if self.is_expired_holder(value, now)? || view.is_hidden(engine, layer, id, lifetime)? {
-                    return Ok(work.take());
-                }
-                ids.push(id.to_owned());
-                Ok(ids.len() - begun < most)
-            })?;
-            if visited == Visited::GaveUp {
-                work.cut();
-            }
-            generations += usize::from(ids.len() > begun);
-        }
+        let mut generations = self.row_holders(view, sketch, lifetime, work, most, &mut ids)?;
         let begun = ids.len();
-        view.visit_sealed_holders(engine, sketch, |id, time| {
-            if time.is_some_and(|time| self.is_expired(time, now))
-                || view.is_hidden(engine, Layer::Sealed, id, lifetime)?
-            {
+        view.visit_sealed_holders(&self.engine, sketch, |id, time| {
+            if !self.counts(view, Layer::Sealed, id, time, lifetime)? {
                 return Ok(work.take());
             }
             ids.push(id.to_owned());
@@ -219,6 +195,55 @@ impl<S: Sketch> Shared<S> {
             ids.truncate(most);
         }
         Ok(ids)
+    }
+
+    /// Whether a holder of a generation counts: it has not expired, and no newer generation has its id.
+    pub(super) fn counts(
+        &self,
+        view: &View<S>,
+        layer: Layer,
+        id: &[u8],
+        time: Option<u64>,
+        lifetime: Lifetime,
+    ) -> Result<bool> {
+        let is_expired = time.is_some_and(|time| lifetime.is_over(time));
+        Ok(!is_expired && !view.is_hidden(&self.engine, layer, id, lifetime)?)
+    }
+
+    /// Appends the first ids, at most so many of each generation with keys, of the documents that have a sketch and count,
+    /// and returns how many generations have any.
+    pub(super) fn row_holders(
+        &self,
+        view: &View<S>,
+        sketch: &S,
+        lifetime: Lifetime,
+        work: &mut Work,
+        most: usize,
+        ids: &mut Vec<Vec<u8>>,
+    ) -> Result<usize> {
+        let engine = &self.engine;
+        let mut generations = 0;
+        let used = view.rows().filter(|(layer, rows)| rows.is_used() && view.index.may_have(*layer, sketch));
+        for (layer, rows) in used {
+            let begun = ids.len();
+            let mut cursor = match work.left() {
+                None => engine.cursor(&rows.holders)?,
+                Some(left) => engine.bounded_cursor(&rows.holders, left.max(1)),
+            };
+            let visited = engine.visit(&mut cursor, sketch.identity().as_ref(), |key, value| {
+                let id = keys::decode_holder(key, S::IDENTITY_BYTES).map_err(|e| malformed(engine.path(), e))?;
+                if self.is_expired_holder(value, lifetime.now)? || view.is_hidden(engine, layer, id, lifetime)? {
+                    return Ok(work.take());
+                }
+                ids.push(id.to_owned());
+                Ok(ids.len() - begun < most)
+            })?;
+            if visited == Visited::GaveUp {
+                work.cut();
+            }
+            generations += usize::from(ids.len() > begun);
+        }
+        Ok(generations)
     }
 
     /// The smallest id of a document that has a sketch and has not expired.

@@ -46,10 +46,12 @@ enum Places {
     Lately(Cache<u64, Arc<[u64]>, Bytes>),
 }
 
+type Place = OnceLock<Arc<[u64]>>;
+
 /// A place for each stretch of each table.
 #[derive(Debug)]
 struct All {
-    tables: Vec<Box<[OnceLock<Arc<[u64]>>]>>,
+    tables: Vec<Box<[Place]>>,
     bytes: AtomicU64,
 }
 
@@ -130,11 +132,6 @@ impl Stretches {
         values <= self.most_values
     }
 
-    /// Whether there is room for all of them, so that none is ever read again.
-    pub(super) fn are_for_good(&self) -> bool {
-        matches!(self.look().0.as_deref(), Some(Places::All(_)))
-    }
-
     /// Looks at what is in memory, which stays there until the look ends.
     pub(super) fn look(&self) -> Look<'_> {
         let places = match self.places.try_read() {
@@ -197,6 +194,11 @@ impl Look<'_> {
         self.1.bounds(table, value)
     }
 
+    /// Whether there is room for all stretches.
+    pub(super) fn is_at_all(&self) -> bool {
+        matches!(self.0.as_deref(), Some(Places::All(_)))
+    }
+
     /// Has the processor fetch the place of the stretch that a value is in.
     pub(super) fn fetch(&self, table: usize, value: u64) {
         if let Some(Places::All(all)) = self.0.as_deref() {
@@ -220,14 +222,12 @@ impl Look<'_> {
         }
         let place = self.place(table, value);
         match self.0.as_deref() {
-            None => {}
-            Some(Places::All(all)) => {
-                if all.tables[table][index(place)].set(values.into()).is_ok() {
-                    // Both counts of an `Arc`, and what an allocation takes.
-                    all.bytes.fetch_add(32 + size_of_val(values) as u64, Ordering::Relaxed);
-                }
+            Some(Places::All(all)) if all.tables[table][index(place)].set(values.into()).is_ok() => {
+                // Both counts of an `Arc`, and what an allocation takes.
+                all.bytes.fetch_add(32 + size_of_val(values) as u64, Ordering::Relaxed);
             }
             Some(Places::Lately(cache)) => cache.insert(key(table as u64, place), values.into()),
+            None | Some(Places::All(_)) => {}
         }
     }
 }

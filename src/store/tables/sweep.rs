@@ -2,43 +2,39 @@
 //!
 //! 1. The probes of a table, in the order of their prefixes, are cut into pieces at the ends of prefixes. Each piece is
 //!    swept by one thread, with cursors that move forward only.
-//! 2. A page is decoded once, from the first value that a probe needs to the last, and compared with all that need it.
+//! 2. What is in memory of the sealed values is compared as it is. Of the rest a page is decoded once, from the first value
+//!    that a probe needs to the last, and compared with all that need it.
 //! 3. What is found does not depend on the pieces: it is sorted by query at the end.
 
-use std::ops::Range;
+mod answers;
+mod asked;
+mod pages;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Tables;
-use super::probe::{Near, Reader, bounds, page_of};
-use super::within::within;
-use crate::design::visit_prefixes;
+use super::probe::{Near, Reader, bounds};
+use super::stretches::Look;
+use super::within::{between, fetch_between};
 use crate::engine::{Engine, Tier};
 use crate::isa::Isa;
 use crate::near::near;
 use crate::overlap::common;
 use crate::page;
+use crate::store::QueryStats;
 use crate::store::sketch::NearOne;
 use crate::store::threads::in_threads;
 use crate::store::work::{Limits, Work};
-use crate::store::{QueryStats, TableStats};
 use crate::{Fingerprint, Probes, Result, Table};
-
-/// A sweep of most pages reads so many bytes at once.
-const AHEAD_BYTES: u64 = 256 << 10;
+use answers::Found;
+use asked::{Asked, Probe};
+use pages::Pages;
 
 /// Each thread gets so many pieces, so that all end at about the same time.
 const PIECES_A_THREAD: usize = 4;
 
-/// A sketch that is near a query.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Found {
-    query: u32,
-    distance: u32,
-    sketch: Fingerprint,
-}
-
-/// One probe: the prefix, and the number of the query.
-type Probe = (u64, u32);
+/// The processor is made to fetch what so many prefixes later is compared, and where that lies twice as many before.
+const PREFIXES_AHEAD: usize = 6;
 
 /// A stretch of the probes of a table, and the place of the table in the statistics.
 #[derive(Clone, Copy)]
@@ -46,10 +42,16 @@ struct Piece<'a> {
     place: usize,
     table: usize,
     probes: &'a [Probe],
+    /// Whether most pages of the table are needed for all probes of it.
+    needs_most: bool,
 }
 
 /// What the sweep of a piece yields: what is near, and the number of candidates of each probe.
-type Swept = (Vec<Found>, Vec<u64>);
+#[derive(Default)]
+struct Swept {
+    found: Vec<Found>,
+    candidates: Vec<u64>,
+}
 
 impl Tables {
     /// Finds what is near each of some sketches by the same probes; `None` where that is more than `most`.
@@ -61,34 +63,22 @@ impl Tables {
         threads: usize,
         most: usize,
     ) -> Result<Option<Vec<NearOne<Fingerprint>>>> {
-        let mut asked: Vec<(usize, u32, Vec<Probe>)> = Vec::new();
-        for ((index, table, keys), radius) in self.tables().zip(probes.radii()) {
-            let Some(radius) = *radius else { continue };
-            let mut all = Vec::new();
-            for (query, sketch) in (0u32..).zip(sketches) {
-                visit_prefixes(keys.prefix(table.permute(*sketch)), table.prefix_bits(), radius, &mut |prefix| {
-                    all.push((prefix, query));
-                    Ok::<_, crate::Error>(())
-                })?;
-            }
-            all.sort_unstable();
-            asked.push((index, radius, all));
-        }
-        let each = asked.iter().map(|(.., all)| all.len()).sum::<usize>().div_ceil(threads * PIECES_A_THREAD).max(1);
+        let tables: Vec<_> =
+            self.tables().zip(probes.radii()).filter_map(|(table, radius)| Some((table, (*radius)?))).collect();
+        let asked = in_threads(threads, tables.len(), |at| Asked::of(tables[at].0, tables[at].1, sketches))?;
+        let each =
+            asked.iter().map(|asked| asked.probes.len()).sum::<usize>().div_ceil(threads * PIECES_A_THREAD).max(1);
+        let sealed = self.sealed.as_ref().map_or(0, |sealed| sealed.sketches);
         let pieces: Vec<Piece<'_>> = asked
             .iter()
             .enumerate()
-            .flat_map(|(place, (table, _, all))| {
-                cut(all, each).into_iter().map(move |probes| Piece { place, table: *table, probes })
+            .flat_map(|(place, Asked { table, probes, .. })| {
+                let needs_most = probes.len() as u64 * page::MAX_VALUES as u64 > sealed;
+                cut(probes, each).into_iter().map(move |probes| Piece { place, table: *table, probes, needs_most })
             })
             .collect();
         let (count, is_too_much) = (AtomicUsize::new(0), AtomicBool::new(false));
         let swept = in_threads(threads, pieces.len(), |piece| {
-            if is_too_much.load(Ordering::Relaxed) {
-                return Ok(Swept::default());
-            }
-            let piece = pieces[piece];
-            let all_probes = asked[piece.place].2.len();
             let mut told = 0;
             let mut may_go_on = |found: usize| {
                 let more = found - std::mem::replace(&mut told, found);
@@ -97,61 +87,15 @@ impl Tables {
                 }
                 !is_too_much.load(Ordering::Relaxed)
             };
-            self.sweep_piece(engine, sketches, probes.distance(), piece, all_probes, &mut may_go_on)
+            if !may_go_on(0) {
+                return Ok(Swept::default());
+            }
+            self.sweep_piece(engine, sketches, probes.distance(), pieces[piece], &mut may_go_on)
         })?;
         if is_too_much.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        Ok(Some(self.by_query(sketches, &asked, &pieces, swept)))
-    }
-
-    /// Sorts what pieces have found by query.
-    fn by_query(
-        &self,
-        sketches: &[Fingerprint],
-        asked: &[(usize, u32, Vec<Probe>)],
-        pieces: &[Piece<'_>],
-        swept: Vec<Swept>,
-    ) -> Vec<NearOne<Fingerprint>> {
-        let mut stats: Vec<Vec<TableStats>> = Vec::with_capacity(sketches.len());
-        for sketch in sketches {
-            let of = |&(table, radius, _): &(usize, u32, Vec<Probe>)| TableStats {
-                table,
-                prefix: self.keys[table].prefix(self.design.tables()[table].permute(*sketch)),
-                radius: Some(radius),
-                probes: 0,
-                candidates: 0,
-                verified: 0,
-            };
-            stats.push(asked.iter().map(of).collect());
-        }
-        let mut all = Vec::new();
-        for (piece, (found, candidates)) in pieces.iter().zip(swept) {
-            for (&(_, query), candidates) in piece.probes.iter().zip(candidates) {
-                let counts = &mut stats[query as usize][piece.place];
-                counts.probes += 1;
-                counts.candidates += candidates;
-            }
-            for found in &found {
-                stats[found.query as usize][piece.place].verified += 1;
-            }
-            all.extend(found);
-        }
-        all.sort_unstable();
-        all.dedup();
-        let mut left = &all[..];
-        let stats = (0u32..).zip(stats);
-        stats
-            .map(|(query, tables)| {
-                let (here, rest) = left.split_at(left.partition_point(|found| found.query <= query));
-                left = rest;
-                let mut stats = QueryStats::default();
-                for table in tables {
-                    stats.add(table);
-                }
-                (here.iter().map(|found| (found.distance, found.sketch)).collect(), stats)
-            })
-            .collect()
+        self.by_query(sketches, &asked, &pieces, swept, threads).map(Some)
     }
 
     fn sweep_piece(
@@ -160,24 +104,27 @@ impl Tables {
         sketches: &[Fingerprint],
         max_distance: u32,
         piece: Piece<'_>,
-        all_probes: usize,
         may_go_on: &mut impl FnMut(usize) -> bool,
     ) -> Result<Swept> {
         let table = &self.design.tables()[piece.table];
         let mut reader = Reader::new(self, engine, piece.table, Tier::All, None);
-        // Where most pages are needed, to read them in their order is faster than to look around in memory.
-        let is_dense = |sketches: u64| all_probes as u64 * page::MAX_VALUES as u64 > sketches;
-        let look = self.sealed.as_ref().filter(|sealed| !is_dense(sealed.sketches)).map(|sealed| sealed.stretches.look());
-        let mut pages = Pages::new(self, engine, piece, table, look.is_none())?;
+        let look = self.sealed.as_ref().map(|sealed| sealed.stretches.look());
+        // Where most pages are needed, to read them in their order is faster than to ask a cache for each.
+        let look = look.as_ref().filter(|look| look.is_at_all() || !piece.needs_most);
+        let mut pages = Pages::new(self, engine, piece)?;
         let (mut swept, mut near_here) = (Swept::default(), Vec::new());
-        'groups: for group in piece.probes.chunk_by(|a, b| a.0 == b.0) {
+        let groups: Vec<&[Probe]> = piece.probes.chunk_by(|a, b| a.0 == b.0).collect();
+        'groups: for (at, group) in groups.iter().enumerate() {
+            if let Some(look) = look {
+                fetch_ahead(look, piece.table, table, &groups[at..]);
+            }
             let [from, to] = bounds(table, group[0].0);
             reader.read_own(group[0].0, &Work::new(Limits::new()))?;
             let own = reader.own();
-            let begun = swept.1.len();
-            swept.1.extend(group.iter().map(|_| own.len() as u64));
+            let begun = swept.candidates.len();
+            swept.candidates.extend(group.iter().map(|_| own.len() as u64));
             let mut compare = |values: &[u64], found: &mut Vec<Found>| {
-                for &(_, query) in group {
+                for &(_, query) in *group {
                     if !may_go_on(found.len()) {
                         return false;
                     }
@@ -191,27 +138,27 @@ impl Tables {
                 }
                 true
             };
-            if !own.is_empty() && !compare(own, &mut swept.0) {
+            if !own.is_empty() && !compare(own, &mut swept.found) {
                 break;
             }
-            let stretch = look.as_ref().and_then(|look| look.get(piece.table, from));
+            let stretch = look.and_then(|look| Some((look.get(piece.table, from)?, look.bounds(piece.table, from))));
             let mut at = from;
             loop {
                 let next = match &stretch {
-                    Some(stretch) => Some((within(stretch, from, to), to)),
+                    Some((stretch, bounds)) => Some((between(stretch, [from, to], *bounds), to)),
                     None => pages.values(at, to)?,
                 };
                 let Some((values, last)) = next else { break };
                 // What has a key of its own was compared already.
-                let met = common(Isa::detected(), values, own);
-                for candidates in &mut swept.1[begun..] {
+                let met = if own.is_empty() { 0 } else { common(Isa::detected(), values, own) };
+                for candidates in &mut swept.candidates[begun..] {
                     *candidates += (values.len() - met) as u64;
                 }
                 let may_go_on = if met == 0 {
-                    compare(values, &mut swept.0)
+                    compare(values, &mut swept.found)
                 } else {
                     let others = values.iter().copied().filter(|value| own.binary_search(value).is_err());
-                    compare(&others.collect::<Vec<_>>(), &mut swept.0)
+                    compare(&others.collect::<Vec<_>>(), &mut swept.found)
                 };
                 if !may_go_on {
                     break 'groups;
@@ -260,74 +207,13 @@ fn cut(probes: &[Probe], each: usize) -> Vec<&[Probe]> {
     pieces
 }
 
-/// The pages of a table, of which a sweep needs some.
-struct Pages<'a> {
-    engine: &'a Engine,
-    cursor: Option<crate::engine::Cursor<'a>>,
-    table: &'a Table,
-    /// The probes whose values come after those that are decoded.
-    probes: &'a [Probe],
-    values: Box<page::Values>,
-    decoded: Range<usize>,
-    /// The last value of the page that was decoded, and up to where it was.
-    current: Option<(u64, u64)>,
-    is_at_end: bool,
-}
-
-impl<'a> Pages<'a> {
-    fn new(tables: &'a Tables, engine: &'a Engine, piece: Piece<'a>, table: &'a Table, is_dense: bool) -> Result<Self> {
-        let sealed = tables.sealed.as_ref();
-        let family = sealed.map(|sealed| &sealed.families[piece.table]);
-        let cursor = match family {
-            Some(family) if is_dense => Some(engine.cursor_ahead(family, AHEAD_BYTES)),
-            family => family.map(|family| engine.cursor(family)).transpose()?,
-        };
-        Ok(Self {
-            engine,
-            is_at_end: cursor.is_none(),
-            cursor,
-            table,
-            probes: piece.probes,
-            values: Box::new(page::ROOM),
-            decoded: 0..0,
-            current: None,
-        })
+/// Has the processor fetch what is needed for prefixes that come soon.
+fn fetch_ahead(look: &Look<'_>, index: usize, table: &Table, groups: &[&[Probe]]) {
+    let at = |ahead: usize| groups.get(ahead).map(|group| bounds(table, group[0].0));
+    if let Some([from, _]) = at(2 * PREFIXES_AHEAD) {
+        look.fetch(index, from);
     }
-
-    /// The values from one to another that are on the first page that has any value from the first on, and the last
-    /// value of that page. The first value does not descend from call to call.
-    fn values(&mut self, from: u64, to: u64) -> Result<Option<(&[u64], u64)>> {
-        let is_here = self.current.is_some_and(|(last, until)| from <= last && to.min(last) <= until);
-        if !is_here && !self.read(from)? {
-            return Ok(None);
-        }
-        let last = self.current.map_or(u64::MAX, |(last, _)| last);
-        Ok(Some((within(&self.values[self.decoded.clone()], from, to), last)))
-    }
-
-    /// Reads the page that has the first value from one on, and decodes it as far as probes need it.
-    fn read(&mut self, from: u64) -> Result<bool> {
-        let Self { engine, cursor: Some(cursor), table, probes, values, .. } = self else { return Ok(false) };
-        if self.is_at_end {
-            return Ok(false);
-        }
-        let key = from.to_be_bytes();
-        // The next page is often the one, and is nearer than a seek.
-        let may_be_next = self.current.is_some_and(|(last, _)| last < from);
-        if !(may_be_next && engine.step(cursor)?.is_some_and(|(last, _)| last >= &key[..])) {
-            engine.seek(cursor, &key)?;
-        }
-        let Some((last, page)) = cursor.entry() else {
-            self.is_at_end = true;
-            return Ok(false);
-        };
-        let (page, last) = page_of(engine, last, page)?;
-        let passed = probes.partition_point(|probe| bounds(table, probe.0)[1] < from);
-        *probes = &probes[passed..];
-        let here = probes.partition_point(|probe| bounds(table, probe.0)[0] <= last);
-        let until = here.checked_sub(1).map_or(last, |final_one| bounds(table, probes[final_one].0)[1].min(last));
-        self.decoded = page::values(Isa::detected(), &page, [from, until], values);
-        self.current = Some((last, until));
-        Ok(true)
+    if let Some((stretch, bounds)) = at(PREFIXES_AHEAD).and_then(|bounds| Some((look.get(index, bounds[0])?, bounds))) {
+        fetch_between(&stretch, bounds, look.bounds(index, bounds[0]));
     }
 }

@@ -7,7 +7,7 @@
 const STEP: usize = 4;
 
 /// So many lines of the processor's cache are fetched at once.
-const MOST_LINES: usize = 24;
+const MOST_LINES: usize = 8;
 
 use crate::isa::prefetch;
 
