@@ -129,6 +129,14 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// A file is no table of frequencies that this build reads.
+    #[error("the table of frequencies at {} cannot be used: {what}; make it again, with `nearstone idf`", path.display())]
+    Frequencies {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
     /// A write was asked of a store opened read-only.
     #[error("the store at {} is open read-only: open it for writing to change it", path.display())]
     ReadOnly {
@@ -228,7 +236,7 @@ impl Error {
             Self::AlreadyExists { .. } | Self::NotAStore { .. } => ErrorKind::Exists,
             Self::Locked { .. } => ErrorKind::Locked,
             Self::Format { .. } | Self::Mismatch { .. } => ErrorKind::Mismatch,
-            Self::Corrupt { .. } | Self::Pages { .. } => ErrorKind::Corrupt,
+            Self::Corrupt { .. } | Self::Pages { .. } | Self::Frequencies { .. } => ErrorKind::Corrupt,
             Self::ReadOnly { .. } => ErrorKind::ReadOnly,
             Self::DiskFull { .. } | Self::Io { .. } | Self::Storage { .. } => ErrorKind::Io,
         }

@@ -42,6 +42,7 @@
 //! | choose disk against reads | [`TableDesign`], its [`Table`]s and the [`Probes`] of a distance; [`Planner`] |
 //! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`] and their iterators [`Documents`] and [`ByFingerprint`], [`Stats`] with [`Reads`], [`QueryStats`], [`Diagnosis`], [`Verification`] |
 //! | make fingerprints of texts | [`Simhash`] and its [`Analyser`], by [`Preset`] or of parts with [`Weights`]; [`TextSketch`] says what became of a text; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
+//! | weigh features by how rare they are in a corpus | [`Frequencies`] and their [`FrequencyCounter`] |
 //! | read files | [`input`], with the feature `input` |
 //! | make texts of web pages | [`html`], with the feature `html` |
 //! | handle failures | [`Error`] and its [`ErrorKind`] |
@@ -68,6 +69,7 @@ mod engine;
 mod error;
 mod fingerprint;
 mod format;
+mod frequencies;
 mod hash;
 #[cfg(feature = "html")]
 pub mod html;
@@ -90,6 +92,7 @@ pub use design::{Aim, Plan, PlannedQuery, Planner, Probes, Table, TableDesign};
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use format::{MAX_ID_BYTES, MAX_PAYLOAD_BYTES};
+pub use frequencies::FrequencyCounter;
 pub use hash::{FEATURE_HASH, feature_hash};
 pub use permutation::Permutation;
 pub use simhash::{Simhash, TextSketch, simhash};
@@ -98,4 +101,4 @@ pub use store::{
     LoadReport, Match, Matches, NewDocument, Options, Pair, PairOptions, Pairs, Progress, QueryStats, Reads, Repair,
     SelfTest, SimhashStore, Sketch, Stats, Store, TableReport, TableStats, Verification,
 };
-pub use text::{Analyser, ParseAnalyserError, Preset, Weights};
+pub use text::{Analyser, Frequencies, FrequenciesError, ParseAnalyserError, Preset, Weights};

@@ -36,7 +36,7 @@ pub(crate) use scan::Scan;
 pub(crate) use writer::{PageWriter, write_keys};
 
 use crate::format::families::Family;
-use crate::format::record::{EXPIRY_KEY, RECORD_KEY, REPAIR_KEY};
+use crate::format::record::{EXPIRY_KEY, RECORD_KEY, REPAIR_KEY, frequencies_key};
 use crate::{Error, Result};
 use lock::Lock;
 use sync::Syncs;
@@ -98,6 +98,18 @@ impl Engine {
     /// Returns the store record's bytes.
     pub(crate) fn record(&self) -> Result<Option<Vec<u8>>> {
         self.database.db.get(RECORD_KEY).map_err(|e| self.error(&e))
+    }
+
+    /// Returns the bytes of a table of frequencies; none where the store has not got it.
+    pub(crate) fn frequencies(&self, identity: u64) -> Result<Vec<u8>> {
+        let mut table = Vec::new();
+        for part in 0.. {
+            match self.database.db.get_pinned(frequencies_key(identity, part)).map_err(|e| self.error(&e))? {
+                Some(bytes) => table.extend_from_slice(&bytes),
+                None => break,
+            }
+        }
+        Ok(table)
     }
 
     /// The number of the latest write, which grows with each.

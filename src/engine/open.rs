@@ -20,7 +20,9 @@ use super::readers::Readers;
 use super::sync::Syncs;
 use super::{Database, Db, Engine, Handle, Resources, errors, options};
 use crate::format::families::Family;
-use crate::format::record::{self, EXPIRY_KEY, RECORD_KEY};
+use crate::format::record::{
+    self, EXPIRY_KEY, FREQUENCIES_PART_BYTES, FREQUENCIES_PREFIX, RECORD_KEY, frequencies_key,
+};
 use crate::format::{OLDEST_VERSION, VERSION};
 use crate::{Error, Result};
 
@@ -107,9 +109,15 @@ fn is_ours(name: &str) -> bool {
 }
 
 impl Engine {
-    /// Creates a database with the given families and the store record, all or nothing: until the
+    /// Creates a database with the given families, tables of frequencies and the store record, all or nothing: until the
     /// record is on the disk, the path holds no store and can be created again.
-    pub(crate) fn create(path: &Path, families: &[Family], record: &[u8], resources: &Resources) -> Result<()> {
+    pub(crate) fn create(
+        path: &Path,
+        families: &[Family],
+        tables: &[(u64, Vec<u8>)],
+        record: &[u8],
+        resources: &Resources,
+    ) -> Result<()> {
         let is_begun = Lock::is_in(path);
         if !is_begun {
             refuse_other(path, inspect(path)?)?;
@@ -135,18 +143,29 @@ impl Engine {
         if database.get(RECORD_KEY).map_err(storage)?.is_some() {
             return Err(Error::AlreadyExists { path: path.to_owned() });
         }
-        // An interrupted creation has left families, of another design perhaps, but nothing in them.
+        // An interrupted creation has left families, of another design perhaps, but nothing in them; and tables of
+        // frequencies.
         for name in &existing {
             let family = database.cf_handle(name).ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
             let mut keys = database.raw_iterator_cf(&family);
             keys.seek_to_first();
-            if keys.valid() {
-                return Err(Error::NotAStore { path: path.to_owned(), found: FOREIGN.into() });
+            while let Some(key) = keys.key() {
+                if name != DEFAULT_FAMILY || !key.starts_with(FREQUENCIES_PREFIX) {
+                    return Err(Error::NotAStore { path: path.to_owned(), found: FOREIGN.into() });
+                }
+                database.delete(key).map_err(storage)?;
+                keys.next();
             }
             keys.status().map_err(storage)?;
         }
         for name in existing.iter().filter(|name| is_ours(name) && !wanted.contains(name)) {
             database.drop_cf(name).map_err(storage)?;
+        }
+        // The record is forced to the medium after them, and with it all that was written before.
+        for (identity, table) in tables {
+            for (part, bytes) in (0..).zip(table.chunks(FREQUENCIES_PART_BYTES)) {
+                database.put(frequencies_key(*identity, part), bytes).map_err(storage)?;
+            }
         }
         let mut synced = WriteOptions::default();
         synced.set_sync(true);

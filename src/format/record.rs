@@ -19,6 +19,17 @@ pub(crate) const REPAIR_KEY: &[u8] = b"repair";
 /// The key, in the default family, of the time up to which what has expired may have been dropped.
 pub(crate) const EXPIRY_KEY: &[u8] = b"expired-up-to";
 
+/// How the keys of tables of frequencies begin, in the default family.
+pub(crate) const FREQUENCIES_PREFIX: &[u8] = b"frequencies.";
+
+/// The most bytes of a table of frequencies under one key.
+pub(crate) const FREQUENCIES_PART_BYTES: usize = 4 << 20;
+
+/// The key, in the default family, of a part of a table of frequencies.
+pub(crate) fn frequencies_key(identity: u64, part: u32) -> Vec<u8> {
+    [FREQUENCIES_PREFIX, &identity.to_be_bytes(), &part.to_be_bytes()].concat()
+}
+
 const MAGIC: [u8; 8] = *b"NEARSTON";
 const HEADER_BYTES: usize = MAGIC.len() + 2 + 4;
 const CHECKSUM_BYTES: usize = 8;

@@ -115,6 +115,8 @@ impl Inputs {
             web_id: WebId::default(),
             #[cfg(feature = "html")]
             html: crate::html::Html::default(),
+            #[cfg(feature = "html")]
+            fields_are_html: false,
             max_record_bytes: Self::DEFAULT_MAX_RECORD_BYTES,
             passed_over: Arc::default(),
         };
@@ -171,6 +173,14 @@ impl Inputs {
     #[must_use]
     pub fn html(mut self, html: crate::html::Html) -> Self {
         self.parsing_mut().html = html;
+        self
+    }
+
+    /// Sets whether the texts of JSON lines and tables are HTML, of which is taken what is taken of that in web archives.
+    #[cfg(feature = "html")]
+    #[must_use]
+    pub fn fields_are_html(mut self, are_html: bool) -> Self {
+        self.parsing_mut().fields_are_html = are_html;
         self
     }
 

@@ -26,8 +26,22 @@ pub(super) struct Parsing {
     pub(super) web_id: WebId,
     #[cfg(feature = "html")]
     pub(super) html: crate::html::Html,
+    /// Whether the texts of JSON lines and tables are HTML.
+    #[cfg(feature = "html")]
+    pub(super) fields_are_html: bool,
     pub(super) max_record_bytes: usize,
     pub(super) passed_over: Arc<PassedOver>,
+}
+
+impl Parsing {
+    /// What a field with a text says.
+    fn field(&self, text: String) -> String {
+        #[cfg(feature = "html")]
+        if self.fields_are_html {
+            return self.html.text(&text);
+        }
+        text
+    }
 }
 
 /// A place in a web archive: where a member of the file begins, and what of it, uncompressed, stands before.
@@ -99,7 +113,10 @@ impl RawRecord {
                 Some(document) => document,
                 None => return Ok(None),
             },
-            Origin::Line(line) => jsonl::parse_line(&self.parsing.fields, self, *line, self.text()?)?,
+            Origin::Line(line) => {
+                let TextDocument { id, text } = jsonl::parse_line(&self.parsing.fields, self, *line, self.text()?)?;
+                TextDocument { id, text: self.parsing.field(text) }
+            }
             Origin::File => {
                 let remedy = "rename the file, or leave it out";
                 let id = self.file.to_str().ok_or_else(|| self.bad("the path is not UTF-8", remedy))?;
@@ -107,7 +124,7 @@ impl RawRecord {
             }
             Origin::Row(line, id) => {
                 let id = id.clone().unwrap_or_else(|| format!("{}:{line}", self.file.display()));
-                TextDocument { id, text: self.text()?.to_owned() }
+                TextDocument { id, text: self.parsing.field(self.text()?.to_owned()) }
             }
         };
         if document.id.is_empty() || document.id.len() > MAX_ID_BYTES {

@@ -14,7 +14,8 @@ use crate::format::keys::{DocumentValue, decode_document};
 use crate::format::record::{Generations, RecordError, StoreRecord};
 use crate::format::settings::{Settings, SettingsError};
 use crate::format::{Malformed, VERSION};
-use crate::{Analyser, Error, Result, Simhash, TableDesign};
+use crate::text::AnalyserDescription;
+use crate::{Analyser, Error, Frequencies, Result, Simhash, TableDesign};
 
 /// A store's engine, and what its record says.
 pub(super) struct Opened {
@@ -44,7 +45,9 @@ pub(super) fn create<S: Sketch>(path: &Path, design: &TableDesign, options: &Opt
         settings: settings.encode(),
     };
     let families = Family::live(design, S::IDENTITY_BYTES, settings.retention_millis, record.generations.live);
-    Engine::create(path, &families, &record.encode(), &options.resources())
+    let tables: Vec<_> =
+        analyser.iter().flat_map(Analyser::frequencies).map(|table| (table.identity(), table.to_bytes())).collect();
+    Engine::create(path, &families, &tables, &record.encode(), &options.resources())
 }
 
 /// Whether [`create`] is what a path needs.
@@ -116,16 +119,7 @@ fn open_with<S: Sketch>(path: &Path, options: &Options, resources: &Resources, r
     }
     let analyser = match (&options.text, &record.analyser) {
         (Text::None, _) | (Text::Stored, None) => None,
-        (Text::Stored, Some(stored)) => Some(Analyser::from_description(stored).ok_or_else(|| {
-            mismatch(
-                "the analyser",
-                stored.to_string(),
-                Analyser::nearest(stored).map_or_else(
-                    || "one of this build, or none (Options::sketches_only)".to_owned(),
-                    |nearest| format!("the one of this build, {nearest}, or none (Options::sketches_only)"),
-                ),
-            )
-        })?),
+        (Text::Stored, Some(stored)) => Some(stored_analyser(&engine, path, stored)?),
         (Text::Analyser(expected), Some(stored)) if expected.describe() == *stored => Some(expected.clone()),
         (Text::Analyser(expected), stored) => {
             let stored = stored.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
@@ -134,6 +128,26 @@ fn open_with<S: Sketch>(path: &Path, options: &Options, resources: &Resources, r
     };
     let (simhash, keeps_load) = (analyser.map(Simhash::new), options.keeps_load);
     Ok(Opened { engine, record, settings, clock, simhash, keeps_load })
+}
+
+/// The analyser that a store record describes, with the tables that the store keeps for it.
+fn stored_analyser(engine: &Engine, path: &Path, stored: &AnalyserDescription) -> Result<Analyser> {
+    let mut tables = Vec::new();
+    for identity in stored.tables() {
+        let table = Frequencies::from_bytes(&engine.frequencies(identity)?).ok();
+        let table = table.filter(|table| table.identity() == identity).ok_or_else(|| {
+            let what = format!("its table of frequencies {identity:016x} is missing or damaged");
+            Error::Corrupt { path: path.to_owned(), what }
+        })?;
+        tables.push(Arc::new(table));
+    }
+    Analyser::from_description(stored, &tables).ok_or_else(|| {
+        let expected = Analyser::nearest(stored, &tables).map_or_else(
+            || "one of this build, or none (Options::sketches_only)".to_owned(),
+            |nearest| format!("the one of this build, {nearest}, or none (Options::sketches_only)"),
+        );
+        mismatch(path, "the analyser", stored.to_string(), expected)
+    })
 }
 
 /// Opens a store that must have this design and retention, and the analyser that the options name; where they name none,

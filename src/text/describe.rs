@@ -1,10 +1,12 @@
 //! What a store keeps of its analyser, and what it gets back.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::normalise::Letters;
+use super::source::Source;
 use super::tokens::Tokeniser;
-use super::{Analyser, Preset, Weights, han};
+use super::{Analyser, Frequencies, Preset, Weights, han};
 use crate::hash::FeatureHash;
 
 /// An analyser as the store record keeps it.
@@ -40,6 +42,9 @@ const SHINGLE_TOKENS: &str = "shingle-tokens";
 const WEIGHTS: &str = "weights";
 const MIN_FEATURES: &str = "min-features";
 const TIES: &str = "ties";
+const IDF: &str = "idf";
+const LINES: &str = "common-lines";
+const SENTENCES: &str = "longest-sentences";
 const KEPT: &str = "kept";
 const REMOVED: &str = "removed";
 const SET: &str = "set";
@@ -79,10 +84,34 @@ impl Analyser {
                 (MIN_FEATURES, self.min_features.to_string()),
                 (TIES, if self.sets_ties { SET } else { UNSET }.to_owned()),
             ]);
+            parameters.extend(self.optional());
         }
         parameters.extend(self.unicode());
         let parameters = parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         AnalyserDescription { name: self.name().to_owned(), version: VERSION, parameters }
+    }
+
+    /// The parts that most analysers do not have, and that are described where they are there.
+    fn optional(&self) -> Vec<(&'static str, String)> {
+        let mut parameters = Vec::new();
+        if let Some(table) = &self.idf {
+            parameters.push((IDF, format!("{:016x}", table.identity())));
+        }
+        if let Some((table, documents)) = &self.source.lines {
+            parameters.push((LINES, format!("{:016x}/{documents}", table.identity())));
+        }
+        if self.source.sentences > 0 {
+            parameters.push((SENTENCES, self.source.sentences.to_string()));
+        }
+        parameters
+    }
+
+    /// Describes all that makes features, and not what weighs them: what a table of their frequencies is for.
+    pub(crate) fn features_description(&self) -> String {
+        let unweighted =
+            Self { weights: Weights::Binary, min_features: 1, sets_ties: false, idf: None, ..self.clone() };
+        let parameters = unweighted.describe().parameters;
+        AnalyserDescription { name: "features".to_owned(), version: VERSION, parameters }.to_string()
     }
 
     /// The versions of the Unicode tables that its parts look into.
@@ -97,7 +126,7 @@ impl Analyser {
         if self.letters == Letters::Lower {
             versions.push(("unicode-lower-case", triple(char::UNICODE_VERSION)));
         }
-        if matches!(self.tokeniser, Tokeniser::Words | Tokeniser::Characters) {
+        if matches!(self.tokeniser, Tokeniser::Words | Tokeniser::Characters) || self.source.sentences > 0 {
             versions.push(("unicode-segmentation", triple(unicode_segmentation::UNICODE_VERSION)));
         }
         if self.tokeniser == Tokeniser::Words || !self.diacritics {
@@ -110,23 +139,30 @@ impl Analyser {
         versions
     }
 
-    /// Makes the analyser of a description, or `None` where this build has no analyser that gives the
-    /// same features.
-    pub(crate) fn from_description(description: &AnalyserDescription) -> Option<Self> {
-        Self::nearest(description).filter(|analyser| analyser.describe() == *description)
+    /// Makes the analyser of a description with the tables that it names, or `None` where this build has no analyser
+    /// that gives the same features.
+    pub(crate) fn from_description(description: &AnalyserDescription, tables: &[Arc<Frequencies>]) -> Option<Self> {
+        Self::nearest(description, tables).filter(|analyser| analyser.describe() == *description)
     }
 
-    /// The analyser of the same parts, whatever the versions of their tables.
-    pub(crate) fn nearest(description: &AnalyserDescription) -> Option<Self> {
-        let value = |name: &str| {
-            let mut parameters = description.parameters.iter();
-            parameters.find(|(found, _)| found == name).map(|(_, value)| value.as_str())
-        };
+    /// The analyser of the same parts, whatever the versions of their tables of Unicode.
+    pub(crate) fn nearest(description: &AnalyserDescription, tables: &[Arc<Frequencies>]) -> Option<Self> {
+        let value = |name: &str| description.value(name);
         let shingle_tokens = value(SHINGLE_TOKENS)?.parse().ok()?;
         if description.name == Preset::Words.name() {
             return Some(Self::new(shingle_tokens));
         }
-        Some(Self {
+        let table = |identity: u64| tables.iter().find(|table| table.identity() == identity).cloned();
+        let lines = match value(LINES) {
+            None => None,
+            Some(lines) => {
+                let (identity, documents) = lines.split_once('/')?;
+                let table = table(identity_of(identity)?).filter(|table| table.is_of_lines())?;
+                Some((table, documents.parse().ok()?))
+            }
+        };
+        let sentences = value(SENTENCES).map_or(Some(0), |count| count.parse().ok())?;
+        let analyser = Self {
             letters: Letters::ALL.into_iter().find(|letters| Some(letters.name()) == value(LETTERS))?,
             diacritics: value(DIACRITICS)? == KEPT,
             simplifies_han: value(HAN)? != KEPT,
@@ -136,10 +172,34 @@ impl Analyser {
             min_features: value(MIN_FEATURES)?.parse().ok()?,
             hash: FeatureHash::ALL.into_iter().find(|hash| Some(hash.name()) == value(FEATURE_HASH))?,
             sets_ties: value(TIES)? == SET,
-        })
+            source: Source { lines, sentences },
+            idf: None,
+        };
         // Neither is a number that the other ways to make one take.
-        .filter(|analyser| analyser.shingle_tokens > 0 && analyser.min_features > 0)
+        if analyser.shingle_tokens == 0 || analyser.min_features == 0 {
+            return None;
+        }
+        let Some(idf) = value(IDF) else { return Some(analyser) };
+        let table = table(identity_of(idf)?)?;
+        let fits = table.analyser() == Some(&*analyser.features_description());
+        fits.then(|| Self { idf: Some(table), ..analyser })
     }
+}
+
+impl AnalyserDescription {
+    fn value(&self, name: &str) -> Option<&str> {
+        self.parameters.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The identities of the tables of frequencies that the analyser looks into.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = u64> {
+        let identities = [self.value(IDF), self.value(LINES).and_then(|lines| Some(lines.split_once('/')?.0))];
+        identities.into_iter().flatten().filter_map(identity_of)
+    }
+}
+
+fn identity_of(hex: &str) -> Option<u64> {
+    u64::from_str_radix(hex, 16).ok()
 }
 
 /// The name, version and parameters, as a store keeps them.
@@ -169,7 +229,7 @@ mod tests {
             Analyser::preset(Preset::Classic).without_diacritics(),
         ];
         for analyser in words.into_iter().chain(presets).chain(custom) {
-            assert_eq!(Analyser::from_description(&analyser.describe()), Some(analyser));
+            assert_eq!(Analyser::from_description(&analyser.describe(), &[]), Some(analyser));
         }
     }
 
@@ -180,14 +240,14 @@ mod tests {
             for i in 0..whole.parameters.len() {
                 let mut other = whole.clone();
                 other.parameters[i].1 = "0.1.0".to_owned();
-                assert_eq!(Analyser::from_description(&other), None, "{other}");
+                assert_eq!(Analyser::from_description(&other, &[]), None, "{other}");
                 other.parameters.remove(i);
-                assert_eq!(Analyser::from_description(&other), None, "{other}");
+                assert_eq!(Analyser::from_description(&other, &[]), None, "{other}");
             }
             let other = AnalyserDescription { version: 2, ..whole.clone() };
-            assert_eq!(Analyser::from_description(&other), None, "{other}");
+            assert_eq!(Analyser::from_description(&other, &[]), None, "{other}");
             let other = AnalyserDescription { name: "other".to_owned(), ..whole };
-            assert_eq!(Analyser::from_description(&other), None, "{other}");
+            assert_eq!(Analyser::from_description(&other, &[]), None, "{other}");
         }
     }
 

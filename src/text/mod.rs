@@ -1,19 +1,25 @@
 //! Texts to features: normalise, tokenise, shingle, hash, weigh.
 
 mod describe;
+mod frequencies;
 mod han;
 mod normalise;
 mod preset;
+mod source;
 mod specification;
 mod tokens;
 mod weights;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::hash::FeatureHash;
 pub(crate) use describe::AnalyserDescription;
+pub(crate) use frequencies::{Counted, level};
+pub use frequencies::{Frequencies, FrequenciesError};
 use normalise::Letters;
 pub use preset::Preset;
+use source::Source;
 pub use specification::ParseAnalyserError;
 use tokens::Tokeniser;
 pub use weights::Weights;
@@ -30,7 +36,11 @@ pub use weights::Weights;
 ///    character of a script without spaces is two tokens long, which gives the character bigrams of such a text. A
 ///    text too short for a window is one shingle.
 /// 4. *Hash*: each shingle, its tokens joined by a space, by [`feature_hash`](crate::feature_hash).
-/// 5. *Weigh*: each distinct feature, by how often its shingle comes.
+/// 5. *Weigh*: each distinct feature, by how often its shingle comes, and on request by how rare it is
+///    ([`Analyser::idf`]).
+///
+/// Before all that, a part of the text can be taken instead of all of it: without the lines that many documents have
+/// ([`Analyser::without_common_lines`]), and its longest sentences alone ([`Analyser::longest_sentences`]).
 ///
 /// A [`Preset`] says which parts fit a kind of text; some of them cut and hash otherwise, to compute what other programs
 /// do.
@@ -59,6 +69,9 @@ pub struct Analyser {
     min_features: u32,
     hash: FeatureHash,
     sets_ties: bool,
+    source: Source,
+    /// What weighs features by how rare they are.
+    idf: Option<Arc<Frequencies>>,
 }
 
 impl Analyser {
@@ -94,7 +107,7 @@ impl Analyser {
     #[must_use]
     pub fn shingle(mut self, tokens: u16) -> Self {
         self.shingle_tokens = tokens.max(1);
-        self
+        self.fitting()
     }
 
     /// Sets how much a feature counts by how often it comes.
@@ -116,14 +129,72 @@ impl Analyser {
     #[must_use]
     pub fn without_diacritics(mut self) -> Self {
         self.diacritics = false;
-        self
+        self.fitting()
     }
 
     /// Folds traditional and variant forms of Han characters to simplified ones.
     #[must_use]
     pub fn with_simplified_han(mut self) -> Self {
         self.simplifies_han = true;
+        self.fitting()
+    }
+
+    /// Multiplies the weight of each feature by how rare it is, as a table of the features of this analyser says
+    /// ([`Frequencies::weight`]), by whatever weights it was made.
+    ///
+    /// It fits texts that share much with many others, such as licences. [`FrequencyCounter`](crate::FrequencyCounter) makes
+    /// tables, and a store keeps the one that it was created with.
+    ///
+    /// # Panics
+    /// Where the table is of lines or of the features of another analyser, or a part is changed later that makes it
+    /// another one.
+    #[must_use]
+    pub fn idf(mut self, table: Arc<Frequencies>) -> Self {
+        self.idf = Some(table);
+        self.fitting()
+    }
+
+    fn fitting(self) -> Self {
+        if let Some(table) = &self.idf {
+            assert_eq!(table.analyser(), Some(&*self.features_description()), "the table is of other features");
+        }
         self
+    }
+
+    /// Leaves out the lines that more than so many documents have, as a table of lines says: menus and notices that come
+    /// with every page of a site. The numbers of a table are exact up to 16, and above that to a twelfth.
+    ///
+    /// # Panics
+    /// Where the table is of features.
+    #[must_use]
+    pub fn without_common_lines(mut self, table: Arc<Frequencies>, documents: u32) -> Self {
+        assert!(table.is_of_lines(), "the table of frequencies is of features, not of lines");
+        self.source.lines = Some((table, documents));
+        self.fitting()
+    }
+
+    /// Takes the longest sentences of a text instead of all of it, so many of them, in the order of the text; 0 takes all.
+    ///
+    /// Templates and menus have short ones, articles long ones. Sentences are those of UAX #29, which end at the end of a
+    /// line too, so it does not fit texts whose lines were broken to some width.
+    ///
+    /// ```
+    /// use nearstone::Analyser;
+    ///
+    /// let mut shingles = Vec::new();
+    /// let analyser = Analyser::default().longest_sentences(1);
+    /// analyser.shingles("Home. The river has risen. Log in.", |shingle| shingles.push(shingle.to_owned()));
+    /// assert_eq!(shingles, ["the river", "river has", "has risen"]);
+    /// ```
+    #[must_use]
+    pub fn longest_sentences(mut self, count: u32) -> Self {
+        self.source.sentences = count;
+        self.fitting()
+    }
+
+    /// Returns the tables that it looks into.
+    pub fn frequencies(&self) -> impl Iterator<Item = &Arc<Frequencies>> {
+        self.idf.iter().chain(self.source.lines.iter().map(|(table, _)| table))
     }
 
     /// Returns how many tokens a shingle has.
@@ -165,18 +236,34 @@ impl Analyser {
         self.features(text, |feature| features.push(feature));
         features.sort_unstable();
         let runs = features.chunk_by(|a, b| a == b);
-        runs.map(|run| (run[0], self.weights.of(u32::try_from(run.len()).unwrap_or(u32::MAX)))).collect()
+        runs.map(|run| (run[0], self.weigh(run[0], u32::try_from(run.len()).unwrap_or(u32::MAX)))).collect()
+    }
+
+    /// Returns the distinct features of a text, ascending, for a [`FrequencyCounter`](crate::FrequencyCounter).
+    #[must_use]
+    pub fn distinct_features(&self, text: &str) -> Vec<u64> {
+        let mut features = Vec::new();
+        self.features(text, |feature| features.push(feature));
+        features.sort_unstable();
+        features.dedup();
+        features
     }
 
     /// Returns the weight of a shingle that comes so many times in a text.
     #[must_use]
-    pub fn weight(&self, occurrences: u32) -> u32 {
-        self.weights.of(occurrences)
+    pub fn weight(&self, shingle: &str, occurrences: u32) -> u32 {
+        self.weigh(self.hash.of(shingle), occurrences)
+    }
+
+    fn weigh(&self, feature: u64, occurrences: u32) -> u32 {
+        let rarity = self.idf.as_ref().map_or(1, |table| table.weight(feature));
+        self.weights.of(occurrences).saturating_mul(rarity)
     }
 
     /// Visits the shingles of a text in its order.
     pub fn shingles(&self, text: &str, visit: impl FnMut(&str)) {
-        let normal = self.normalise(text);
+        let text = self.source.of(text);
+        let normal = self.normalise(&text);
         self.tokeniser.tokens(&normal).windows(usize::from(self.shingle_tokens), visit);
     }
 

@@ -1,6 +1,7 @@
 //! Analysers by name.
 
 use super::normalise::Letters;
+use super::source::Source;
 use super::tokens::Tokeniser;
 use super::{Analyser, Weights};
 use crate::hash::FeatureHash;
@@ -64,8 +65,10 @@ impl Preset {
             min_features: 1,
             hash: FeatureHash::Xxh3,
             sets_ties: false,
+            source: Source::default(),
+            idf: None,
         };
-        let web = Analyser { simplifies_han: true, weights: Weights::Binary, ..words };
+        let web = Analyser { simplifies_han: true, weights: Weights::Binary, ..words.clone() };
         match self {
             Self::Words => words,
             Self::Web => web,

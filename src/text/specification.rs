@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use super::{Analyser, Preset, Weights};
+use super::{Analyser, Frequencies, Preset, Weights};
 
 /// Why a text does not name an analyser.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -11,7 +12,7 @@ use super::{Analyser, Preset, Weights};
 pub struct ParseAnalyserError(String);
 
 /// A preset or `chars:N`, and after it any of `+shingle=N`, `+weights=binary|count|log`, `+min-features=N`,
-/// `+diacritics=remove` and `+han=simplify`.
+/// `+diacritics=remove`, `+han=simplify` and `+sentences=N`. What needs a table is for [`Analyser::with_tables`].
 ///
 /// ```
 /// use nearstone::{Analyser, Preset, Weights};
@@ -26,6 +27,18 @@ impl FromStr for Analyser {
     type Err = ParseAnalyserError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::with_tables(text, &[])
+    }
+}
+
+impl Analyser {
+    /// Makes what [`Analyser::from_str`] does, and beside it `+weights=idf`, `count-idf` and `log-idf`, which multiply each weight
+    /// by how rare the feature is ([`Analyser::idf`]), and `+common-lines=N` ([`Analyser::without_common_lines`]): each takes the table that
+    /// fits.
+    ///
+    /// # Errors
+    /// [`ParseAnalyserError`] where the text names no analyser, or none of the tables fits it.
+    pub fn with_tables(text: &str, tables: &[Arc<Frequencies>]) -> Result<Self, ParseAnalyserError> {
         let mut parts = text.split('+');
         let first = parts.next().unwrap_or_default();
         let preset = Preset::ALL.into_iter().find(|preset| preset.name() == first);
@@ -39,15 +52,44 @@ impl FromStr for Analyser {
                 )));
             }
         };
+        let mut weighs_rarity = false;
         for part in parts {
-            analyser = analyser.with_part(part)?;
+            if let Some(weights) = part.strip_prefix("weights=").and_then(rarity) {
+                analyser = analyser.weights(weights);
+                weighs_rarity = true;
+            } else if let Some(n) = part.strip_prefix("common-lines=") {
+                let table = tables.iter().find(|table| table.is_of_lines());
+                let table = table.ok_or_else(|| needs(part, "lines", "nearstone idf --lines"))?;
+                analyser = analyser.without_common_lines(Arc::clone(table), number(n, part)?);
+            } else {
+                analyser = analyser.with_part(part)?;
+            }
+        }
+        // Other features need another table, so all other parts come first.
+        if weighs_rarity {
+            analyser.idf = Some(analyser.fitting_table(tables)?);
         }
         Ok(analyser)
+    }
+
+    fn fitting_table(&self, tables: &[Arc<Frequencies>]) -> Result<Arc<Frequencies>, ParseAnalyserError> {
+        let features = self.features_description();
+        if let Some(table) = tables.iter().find(|table| table.analyser() == Some(&*features)) {
+            return Ok(Arc::clone(table));
+        }
+        let name = self.clone().weights(Weights::Binary).specification();
+        match tables.iter().find_map(|table| table.analyser()) {
+            None => Err(needs("weights=idf", "the analyser's features", &format!("nearstone idf --analyser {name}"))),
+            Some(other) => Err(ParseAnalyserError(format!(
+                "the table is of the features of another analyser: it has {other}, where {features} is needed; make one \
+                 with nearstone idf --analyser {name}"
+            ))),
+        }
     }
 }
 
 impl Analyser {
-    /// Returns what [`Analyser::from_str`] makes this analyser of.
+    /// Returns what [`Analyser::from_str`], or [`Analyser::with_tables`] with its tables, makes this analyser of.
     ///
     /// ```
     /// use nearstone::Analyser;
@@ -67,10 +109,15 @@ impl Analyser {
     /// What the other parts are called after a base, if it can be changed to this analyser.
     fn made_of(&self, mut name: String, mut base: Self) -> Option<String> {
         if base.shingle_tokens != self.shingle_tokens {
-            base = base.shingle(self.shingle_tokens);
+            base.shingle_tokens = self.shingle_tokens;
             let _ = write!(name, "+shingle={}", self.shingle_tokens);
         }
-        if base.weights != self.weights {
+        if let Some(table) = &self.idf {
+            base.weights = self.weights;
+            base.idf = Some(Arc::clone(table));
+            let weights = RARITIES.into_iter().find(|(_, weights)| *weights == self.weights)?.0;
+            let _ = write!(name, "+weights={weights}");
+        } else if base.weights != self.weights {
             base = base.weights(self.weights);
             let _ = write!(name, "+weights={}", self.weights.name());
         }
@@ -79,12 +126,20 @@ impl Analyser {
             let _ = write!(name, "+min-features={}", self.min_features);
         }
         if base.diacritics && !self.diacritics {
-            base = base.without_diacritics();
+            base.diacritics = false;
             name += "+diacritics=remove";
         }
         if !base.simplifies_han && self.simplifies_han {
-            base = base.with_simplified_han();
+            base.simplifies_han = true;
             name += "+han=simplify";
+        }
+        if let Some((table, documents)) = &self.source.lines {
+            base.source.lines = Some((Arc::clone(table), *documents));
+            let _ = write!(name, "+common-lines={documents}");
+        }
+        if self.source.sentences > 0 {
+            base.source.sentences = self.source.sentences;
+            let _ = write!(name, "+sentences={}", self.source.sentences);
         }
         (base == *self).then_some(name)
     }
@@ -99,15 +154,28 @@ impl Analyser {
             }
             Some(("diacritics", "remove")) => self.without_diacritics(),
             Some(("han", "simplify")) => self.with_simplified_han(),
+            Some(("sentences", n)) => self.longest_sentences(number(n, part)?),
             _ => return Err(unknown(part)),
         })
     }
 }
 
+/// The names of weights that are multiplied by how rare a feature is.
+const RARITIES: [(&str, Weights); 3] =
+    [("idf", Weights::Binary), ("count-idf", Weights::Count), ("log-idf", Weights::Log)];
+
+fn rarity(name: &str) -> Option<Weights> {
+    RARITIES.into_iter().find(|(found, _)| *found == name).map(|(_, weights)| weights)
+}
+
+fn needs(part: &str, what: &str, command: &str) -> ParseAnalyserError {
+    ParseAnalyserError(format!("{part:?} needs a table of the frequencies of {what}: make one with {command}"))
+}
+
 fn unknown(part: &str) -> ParseAnalyserError {
     ParseAnalyserError(format!(
-        "an analyser has no part {part:?}: give shingle=N, weights=binary, count or log, min-features=N, \
-         diacritics=remove or han=simplify"
+        "an analyser has no part {part:?}: give shingle=N, weights=binary, count, log, idf, count-idf or log-idf, \
+         min-features=N, diacritics=remove, han=simplify, common-lines=N or sentences=N"
     ))
 }
 
@@ -119,6 +187,56 @@ fn number<N: FromStr + PartialEq + Default>(text: &str, part: &str) -> Result<N,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FrequencyCounter;
+
+    #[test]
+    fn parts_with_tables_take_those_that_fit() {
+        let features = |analyser: &Analyser| {
+            let mut counter = FrequencyCounter::of_features(analyser);
+            (0..2).for_each(|_| counter.add(analyser.distinct_features("a b c d e")).unwrap());
+            Arc::new(counter.finish().unwrap())
+        };
+        let lines = || {
+            let mut counter = FrequencyCounter::of_lines();
+            (0..2).for_each(|_| counter.add(Frequencies::lines_of("a\nb")).unwrap());
+            Arc::new(counter.finish().unwrap())
+        };
+        let web = Analyser::default();
+        let three = web.clone().shingle(3);
+        let without = web.clone().without_common_lines(lines(), 7);
+        let tables = [lines(), features(&web), features(&three), features(&without)];
+        let rows = [
+            ("web+weights=idf", web.clone().idf(features(&web))),
+            ("web+weights=log-idf", web.clone().weights(Weights::Log).idf(features(&web))),
+            ("web+weights=idf+shingle=3", three.clone().idf(features(&three))),
+            ("web+common-lines=7", without.clone()),
+            ("web+weights=idf+common-lines=7", without.clone().idf(features(&without))),
+            ("words+weights=count-idf+han=simplify", web.clone().weights(Weights::Count).idf(features(&web))),
+        ];
+        for (text, analyser) in rows {
+            assert_eq!(Analyser::with_tables(text, &tables), Ok(analyser.clone()), "{text}");
+            let specification = analyser.specification();
+            assert_eq!(Analyser::with_tables(&specification, &tables), Ok(analyser.clone()), "{specification}");
+            let description = analyser.describe();
+            assert_eq!(Analyser::from_description(&description, &tables), Some(analyser), "{description}");
+            let named: Vec<u64> = description.tables().collect();
+            assert!(!named.is_empty() && named.iter().all(|id| tables.iter().any(|table| table.identity() == *id)));
+            assert_eq!(Analyser::from_description(&description, &[]), None);
+        }
+        let error =
+            |text: &str, tables: &[Arc<Frequencies>]| Analyser::with_tables(text, tables).unwrap_err().to_string();
+        assert!(error("web+weights=idf+shingle=4", &tables).contains("nearstone idf --analyser web+shingle=4"));
+        assert!(error("web+weights=idf", &[lines()]).contains("needs a table"));
+        assert!(error("web+common-lines=2", &[features(&web)]).contains("nearstone idf --lines"));
+        assert!(error("web+common-lines=0", &tables).contains("at least 1"));
+    }
+
+    #[test]
+    #[should_panic(expected = "other features")]
+    fn a_table_of_other_features_is_no_weight() {
+        let table = FrequencyCounter::of_features(&Analyser::default()).finish().unwrap();
+        let _ = Analyser::default().idf(table.into()).shingle(3);
+    }
 
     #[test]
     fn every_part_can_be_set() {
@@ -128,6 +246,7 @@ mod tests {
             ("web+weights=count+min-features=5", web.clone().weights(Weights::Count).min_features(5)),
             ("web+diacritics=remove", web.without_diacritics()),
             ("words+han=simplify", Analyser::new(2).with_simplified_han()),
+            ("web+sentences=5", Analyser::default().longest_sentences(5)),
             ("words", Analyser::new(2)),
             ("chars:2", Analyser::characters(2)),
             ("short", Analyser::preset(Preset::Short)),

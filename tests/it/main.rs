@@ -17,6 +17,7 @@ mod golden;
 mod lifecycle;
 mod live;
 mod pairs;
+mod parts;
 mod real_data;
 mod refusals;
 mod sealed_faults;

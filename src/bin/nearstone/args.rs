@@ -1,5 +1,6 @@
 //! The command line.
 
+mod analysis;
 mod bench;
 mod bulk;
 mod input;
@@ -16,12 +17,13 @@ use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use nearstone::{Fingerprint, TableDesign};
 
 use crate::failure::Usage;
+pub(crate) use analysis::Analysis;
 pub(crate) use bench::{Bench, BenchAdmit, BenchLoad, BenchPairs, BenchQuery, Made};
 pub(crate) use bulk::{Compact, Export, ExportFormat, Load, Merge, Seal};
-pub(crate) use input::{Analysis, Input};
+pub(crate) use input::Input;
 pub(crate) use pairs::{PairFormat, Pairs};
 pub(crate) use records::{Kind, LoadFormat, Records};
-pub(crate) use texts::{Evaluate, Explain, Fingerprints};
+pub(crate) use texts::{Evaluate, Explain, Fingerprints, Idf};
 use values::{count, distance, factor, retention, share, table_distance, threads};
 
 /// Find near-duplicate documents, and keep what was seen in a store on disk.
@@ -60,6 +62,8 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Measure how well an analyser finds the pairs that are known to be near.
     Evaluate(Evaluate),
+    /// Make a table of how rare the features, or lines, of a corpus are.
+    Idf(Idf),
     /// Show a stored document.
     Get(Get),
     /// Remove documents from a store.

@@ -49,8 +49,8 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
     }
     match error.downcast_ref::<nearstone::Error>() {
         Some(nearstone::Error::NotAStore { .. }) => UNFIT,
-        // Pages are an input.
-        None | Some(nearstone::Error::Pages { .. }) => FAILED,
+        // Pages and tables of frequencies are inputs.
+        None | Some(nearstone::Error::Pages { .. } | nearstone::Error::Frequencies { .. }) => FAILED,
         Some(error) => match error.kind() {
             ErrorKind::Locked => LOCKED,
             ErrorKind::Corrupt | ErrorKind::Mismatch => UNFIT,

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Fingerprint(args) => cmd::fingerprint::run(&args),
         Command::Explain(args) => cmd::explain::run(&args),
         Command::Evaluate(args) => cmd::evaluate::run(&args),
+        Command::Idf(args) => cmd::idf::run(&args),
         Command::Get(args) => cmd::get::run(&args),
         Command::Delete(args) => cmd::delete::run(&args),
         Command::Stats(args) => cmd::stats::run(&args),

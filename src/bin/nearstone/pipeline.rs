@@ -41,24 +41,34 @@ pub(crate) struct Fingerprinted {
 }
 
 /// What the taker of a run is told.
-pub(crate) enum Event {
+pub(crate) enum Event<T = Fingerprinted> {
     /// The next document.
-    Document(Item),
+    Document(Result<T, BadRecord>),
     /// There is none now: what was written may be looked at.
     Idle,
 }
 
 type Read = Result<RawRecord, BadRecord>;
-pub(crate) type Item = Result<Fingerprinted, BadRecord>;
 /// `None` where the worker failed.
-type Done = (u64, Option<Vec<Item>>);
+type Done<T> = (u64, Option<Vec<Result<T, BadRecord>>>);
 
-/// Hands every record of the input to `take` in order, until it fails or the run is interrupted.
+/// Hands every record of the input with its fingerprint to `take` in order, until it fails or the run is interrupted.
 pub(crate) fn run(
     inputs: Inputs,
     simhash: &Simhash,
     threads: usize,
-    mut take: impl FnMut(Event) -> anyhow::Result<()>,
+    take: impl FnMut(Event) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let simhash = simhash.clone();
+    run_with(inputs, threads, move |raw| fingerprint(raw, &simhash), take)
+}
+
+/// The same for what `make` makes of records, in many threads; `None` is passed over.
+pub(crate) fn run_with<T: Send + 'static>(
+    inputs: Inputs,
+    threads: usize,
+    make: impl Fn(RawRecord) -> Result<Option<T>, BadRecord> + Send + Sync + 'static,
+    mut take: impl FnMut(Event<T>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let tickets = threads * TICKETS_PER_WORKER;
     let (ticket_in, ticket_out) = bounded(tickets);
@@ -71,10 +81,10 @@ pub(crate) fn run(
     let total = Arc::new(OnceLock::new());
     let reader_total = Arc::clone(&total);
     thread::spawn(move || read(inputs, &ticket_out, &raw_in, &reader_total));
-    let simhash = Arc::new(simhash.clone());
+    let make = Arc::new(make);
     for _ in 0..threads {
-        let (raw_out, done_in, simhash) = (raw_out.clone(), done_in.clone(), Arc::clone(&simhash));
-        thread::spawn(move || work(&raw_out, &done_in, &simhash));
+        let (raw_out, done_in, make) = (raw_out.clone(), done_in.clone(), Arc::clone(&make));
+        thread::spawn(move || work(&raw_out, &done_in, &*make));
     }
     drop((raw_out, done_in));
     let mut early = BTreeMap::new();
@@ -93,7 +103,7 @@ pub(crate) fn run(
         };
         while let Some(batch) = early.remove(&next) {
             next += 1;
-            let batch: Option<Vec<Item>> = batch;
+            let batch: Option<Vec<Result<T, BadRecord>>> = batch;
             for item in batch.ok_or_else(failed)? {
                 interrupt::check()?;
                 take(Event::Document(item))?;
@@ -141,9 +151,13 @@ fn next_batch(inputs: &mut Inputs, most: usize) -> (Vec<Read>, bool) {
     (batch, slow)
 }
 
-fn work(batches: &Receiver<(u64, Vec<Read>)>, done: &Sender<Done>, simhash: &Simhash) {
+fn work<T>(
+    batches: &Receiver<(u64, Vec<Read>)>,
+    done: &Sender<Done<T>>,
+    make: &impl Fn(RawRecord) -> Result<Option<T>, BadRecord>,
+) {
     for (number, batch) in batches {
-        let item = |raw: Read| raw.and_then(|raw| fingerprint(raw, simhash)).transpose();
+        let item = |raw: Read| raw.and_then(make).transpose();
         let items = || batch.into_iter().filter_map(item).collect();
         // A batch that never came back would be waited for.
         let items = catch_unwind(AssertUnwindSafe(items)).ok();

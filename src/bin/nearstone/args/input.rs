@@ -1,4 +1,4 @@
-//! Arguments that several commands share: what to read, and how texts become features.
+//! Arguments that several commands share: what to read.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use nearstone::html::Html;
 use nearstone::input::{Fields, Format, Inputs, WebId};
-use nearstone::{Analyser, Options};
 
 use crate::failure::Usage;
 
@@ -24,12 +23,15 @@ pub(crate) struct Reading {
     pub(crate) max_record_bytes: usize,
 }
 
-/// What is taken of web archives, WARC and ARC.
+/// What is taken of web archives, WARC and ARC, and of HTML.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Web {
-    /// What is taken of HTML, in web archives
+    /// What is taken of HTML, in web archives and in the field or column of --html-field
     #[arg(long, value_name = "WHAT", default_value = "main")]
     pub(crate) html: HtmlText,
+    /// The field or column with HTML, in JSON lines and tables, in place of one with a text
+    #[arg(long, value_name = "NAME", conflicts_with = "text_field")]
+    pub(crate) html_field: Option<String>,
     /// What the ids are, in web archives
     #[arg(long, value_name = "WHAT", default_value = "uri")]
     pub(crate) id: IdOfPage,
@@ -65,7 +67,12 @@ impl Web {
             IdOfPage::Uri => WebId::Uri,
             IdOfPage::Record => WebId::Record,
         };
-        inputs.html(html).web_id(id)
+        inputs.html(html).fields_are_html(self.html_field.is_some()).web_id(id)
+    }
+
+    /// The field with the text, where another one is named for texts.
+    pub(crate) fn text_field(&self, of_texts: &str) -> String {
+        self.html_field.as_deref().unwrap_or(of_texts).to_owned()
     }
 }
 
@@ -99,19 +106,6 @@ pub(crate) struct Input {
     pub(crate) quiet: bool,
 }
 
-/// How texts become features; fixed when a store is created.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Analysis {
-    /// How texts become features; a store keeps it [default: web]
-    ///
-    /// web: pairs of words, or of characters where a script has no spaces, each distinct one once. short: single words,
-    /// for texts of under 30. code: three identifiers at a time, whose case counts. chars:N: N characters at a time.
-    /// words: as web with weights by count, as older stores have it. 1e0ng, classic: as other programs compute it. Parts
-    /// are changed by +shingle=N, +weights=binary|count|log, +min-features=N, +diacritics=remove, +han=simplify.
-    #[arg(long, value_name = "ANALYSER")]
-    pub(crate) analyser: Option<Analyser>,
-}
-
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum InputFormat {
     /// One JSON object a line
@@ -139,7 +133,8 @@ impl Input {
             Some(InputFormat::Warc) => Format::Warc,
             Some(InputFormat::Arc) => Format::Arc,
         };
-        let fields = Fields { id: (!self.line_ids).then(|| self.id_field.clone()), text: self.text_field.clone() };
+        let fields =
+            Fields { id: (!self.line_ids).then(|| self.id_field.clone()), text: self.web.text_field(&self.text_field) };
         let inputs = Inputs::new(&self.inputs).format(format).fields(fields);
         let inputs = self.web.set(inputs).max_record_bytes(self.reading.max_record_bytes);
         inputs.include(&self.reading.include).map_err(|e| Usage(e.to_string()))
@@ -148,22 +143,5 @@ impl Input {
     pub(crate) fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         self.threads.map_or_else(cores, usize::from)
-    }
-}
-
-impl Analysis {
-    /// The analyser, where no store says which.
-    pub(crate) fn analyser(&self) -> Analyser {
-        self.analyser.clone().unwrap_or_default()
-    }
-
-    /// The options for a store that is created or continued.
-    pub(crate) fn options(&self) -> Options {
-        // The program seals at its end, if at all.
-        let options = Options::new().auto_seal(None);
-        match &self.analyser {
-            Some(analyser) => options.analyser(analyser.clone()),
-            None => options,
-        }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::analysis::Analysis;
+use super::input::Input;
+use super::values::{share_alone, size, table_distance};
 use clap::ArgGroup;
-use nearstone::Analyser;
-
-use super::input::{Analysis, Input};
-use super::values::{share_alone, table_distance};
 
 /// Print the fingerprints of texts.
 ///
@@ -58,7 +57,7 @@ pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) analysis: Analysis,
     /// Take the analyser of this store
-    #[arg(long, value_name = "STORE", conflicts_with = "analyser")]
+    #[arg(long, value_name = "STORE", conflicts_with_all = ["analyser", "idf", "common_lines"])]
     pub(crate) store: Option<PathBuf>,
     /// Show so many shingles of each kind
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -76,17 +75,26 @@ pub(crate) struct Explain {
 ///
 /// The truth is a table of tab-separated columns, also compressed with gzip: two ids, and maybe a third column with
 /// what the texts share (their Jaccard index). A first line whose ids are not in the input is its header.
+///
+/// Without any truth, --edits shows how far edits of the texts themselves move their fingerprints.
 #[derive(Debug, clap::Args)]
-#[command(group = ArgGroup::new("analysers"), after_help = "Examples:
+#[command(group = ArgGroup::new("what").required(true), after_help = "Examples:
   nearstone evaluate --truth pairs.tsv pages.jsonl.gz
   nearstone evaluate --truth pairs.tsv.gz --min-jaccard 0.8 texts.jsonl --compare web,words,chars:4 --svg curves.svg
-  nearstone evaluate --truth pairs.tsv texts.jsonl --analyser web+shingle=3 --examples 5")]
+  nearstone evaluate --truth pairs.tsv texts.jsonl --analyser web+shingle=3 --examples 5
+  nearstone evaluate --truth pairs.tsv texts.jsonl --compare web,web+weights=idf --idf corpus.idf
+  nearstone evaluate --truth same-page.tsv pages.jsonl.gz --html-field html --compare web,web+sentences=30
+  nearstone evaluate --edits articles.jsonl.gz --compare web,short,chars:3")]
 pub(crate) struct Evaluate {
     #[command(flatten)]
     pub(crate) input: Input,
     /// The pairs that are near, in a table of tab-separated columns
-    #[arg(long, value_name = "FILE")]
-    pub(crate) truth: PathBuf,
+    #[arg(long, value_name = "FILE", group = "what")]
+    pub(crate) truth: Option<PathBuf>,
+    /// Replace a word of the first 5 to 200 words of each text, and cut texts, and show how far apart that is on
+    /// average, and how many are within 3, 7 and 12 bits; texts of under 200 words are left out
+    #[arg(long, group = "what", conflicts_with_all = ["min_jaccard", "max_distance", "examples", "svg"])]
+    pub(crate) edits: bool,
     /// Count only pairs as true whose third column is at least this
     #[arg(long, value_name = "SHARE", value_parser = share_alone)]
     pub(crate) min_jaccard: Option<f64>,
@@ -94,7 +102,7 @@ pub(crate) struct Evaluate {
     pub(crate) analysis: Analysis,
     /// Measure each of these analysers, separated by commas
     #[arg(long, value_name = "ANALYSERS", value_delimiter = ',', conflicts_with = "analyser")]
-    pub(crate) compare: Vec<Analyser>,
+    pub(crate) compare: Vec<String>,
     /// Up to which distance
     #[arg(long, value_name = "BITS", default_value = "16", value_parser = table_distance)]
     pub(crate) max_distance: u32,
@@ -107,4 +115,40 @@ pub(crate) struct Evaluate {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Make a table of how rare the features, or lines, of a corpus are.
+///
+/// Counts in how many documents each feature of the analyser is, and writes those that several have: 9 bytes for each. How
+/// the analyser weighs is of no account. With --idf TABLE features weigh the more the fewer documents have them, which tells texts
+/// apart that share much with many others, such as licences. With --lines the lines of texts are counted instead: what many pages have is
+/// boilerplate.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  nearstone idf pages.jsonl.gz --id-field url -o pages.idf
+  nearstone create seen --idf pages.idf                           # web+weights=idf
+  nearstone idf licences/ --analyser code -o licences.idf
+  nearstone dedup new/ --analyser code+weights=idf --idf licences.idf
+  nearstone idf --lines crawl.warc.gz -o crawl.lines
+  nearstone dedup crawl.warc.gz --analyser web+common-lines=20 --common-lines crawl.lines")]
+pub(crate) struct Idf {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) analysis: Analysis,
+    /// Count lines instead of features
+    #[arg(long, conflicts_with_all = ["analyser", "common_lines"])]
+    pub(crate) lines: bool,
+    /// Leave out what fewer documents have
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) min_documents: u32,
+    /// How much is sorted in memory at once, beside the table itself; K, M and G are powers of 1024
+    #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = size)]
+    pub(crate) memory: usize,
+    /// Where temporary files go [default: the system's folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) temp_dir: Option<PathBuf>,
+    /// Write the table here, - for the standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: PathBuf,
 }

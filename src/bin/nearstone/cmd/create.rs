@@ -9,7 +9,7 @@ use crate::prose::say;
 
 pub(crate) fn run(args: &Create) -> anyhow::Result<Outcome> {
     output::refuse_in_store(&args.store)?;
-    let mut options = args.analysis.options();
+    let mut options = args.analysis.options()?;
     if let Some(retention) = args.retention {
         options = options.retention(retention);
     }

@@ -102,7 +102,7 @@ struct Opened {
 }
 
 fn open_store(args: &Dedup) -> anyhow::Result<Opened> {
-    let options = args.analysis.options();
+    let options = args.analysis.options()?;
     let design = TableDesign::default();
     if let Some(path) = &args.store {
         // An existing store keeps its own design.

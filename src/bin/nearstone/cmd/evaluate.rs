@@ -1,5 +1,6 @@
 //! `nearstone evaluate`
 
+mod edits;
 mod measure;
 mod plot;
 mod truth;
@@ -21,7 +22,7 @@ use measure::Measured;
 use truth::Truth;
 
 pub(crate) fn run(args: &Evaluate) -> anyhow::Result<Outcome> {
-    let analysers = if args.compare.is_empty() { vec![args.analysis.analyser()] } else { args.compare.clone() };
+    let analysers = args.analysis.analysers(&args.compare)?;
     if analysers.len() > 1 && args.input.inputs.iter().any(|input| input.as_os_str() == "-") {
         return Err(
             Usage("--compare reads the input several times, which - does not allow: name files".to_owned()).into()
@@ -30,6 +31,13 @@ pub(crate) fn run(args: &Evaluate) -> anyhow::Result<Outcome> {
     let svg = args.svg.as_ref();
     output::check_distinct(&args.input.inputs, &svg.into_iter().collect::<Vec<_>>())?;
     let svg = svg.map(|path| Output::create(path)).transpose()?;
+    if args.edits {
+        let mut out = Output::stdout();
+        edits::run(args, &analysers, &mut out)?;
+        out.finish()?;
+        return Ok(Outcome::Done);
+    }
+    let truth_file = args.truth.as_ref().ok_or_else(|| Usage("--truth is missing".to_owned()))?;
     let mut truth = None;
     let mut rows = Vec::new();
     let mut out = Output::stdout();
@@ -37,7 +45,7 @@ pub(crate) fn run(args: &Evaluate) -> anyhow::Result<Outcome> {
         let documents = Documents::read(args, &analyser)?;
         let truth = match &mut truth {
             Some(truth) => truth,
-            None => truth.insert(Truth::read(&args.truth, args.min_jaccard, &documents.numbers)?),
+            None => truth.insert(Truth::read(truth_file, args.min_jaccard, &documents.numbers)?),
         };
         let measured = Measured::of(
             &documents.fingerprints,
@@ -74,7 +82,7 @@ struct Documents {
 
 impl Documents {
     fn read(args: &Evaluate, analyser: &Analyser) -> anyhow::Result<Self> {
-        let inputs = args.input.open()?.exclude(&args.truth);
+        let inputs = args.truth.iter().fold(args.input.open()?, nearstone::input::Inputs::exclude);
         let progress = Progress::new(&inputs, args.input.quiet);
         let mut documents = Self { numbers: HashMap::new(), fingerprints: Vec::new(), nothing: NearNothing::default() };
         pipeline::run(inputs, &Simhash::new(analyser.clone()), args.input.threads(), |event| {

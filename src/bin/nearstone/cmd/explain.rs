@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Explain) -> anyhow::Result<Outcome> {
 }
 
 fn analyser(args: &Explain) -> anyhow::Result<Analyser> {
-    let Some(path) = &args.store else { return Ok(args.analysis.analyser()) };
+    let Some(path) = &args.store else { return args.analysis.analyser() };
     let store = SimhashStore::open_read_only(path, &Options::new())?;
     let analyser = store.analyser().ok_or_else(|| nearstone::Error::NoAnalyser { path: path.clone() })?;
     Ok(analyser.clone())

@@ -14,7 +14,7 @@ use crate::prose::say;
 pub(crate) fn run(args: &Fingerprints) -> anyhow::Result<Outcome> {
     output::check_distinct(&args.input.inputs, &[&args.out])?;
     let inputs = args.input.open()?.exclude(&args.out);
-    let simhash = Simhash::new(args.analysis.analyser());
+    let simhash = Simhash::new(args.analysis.analyser()?);
     let mut out = Output::create(&args.out)?;
     let progress = Progress::new(&inputs, args.input.quiet);
     let passed_over = inputs.passed_over();

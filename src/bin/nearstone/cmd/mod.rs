@@ -13,6 +13,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod fingerprint;
 pub(crate) mod get;
+pub(crate) mod idf;
 pub(crate) mod load;
 pub(crate) mod merge;
 pub(crate) mod pairs;

@@ -62,7 +62,7 @@ impl Source<'_> {
             Some(_) => Format::JsonLines,
             None => Format::Auto,
         };
-        let fields = Fields { id: Some(records.id_field.clone()), text: records.text_field.clone() };
+        let fields = Fields { id: Some(records.id_field.clone()), text: records.web.text_field(&records.text_field) };
         let inputs = Inputs::new(self.inputs).format(format).fields(fields);
         let inputs = records.web.set(inputs).max_record_bytes(records.reading.max_record_bytes);
         let inputs = inputs.include(&records.reading.include).map_err(|e| Usage(e.to_string()))?.exclude(self.store);

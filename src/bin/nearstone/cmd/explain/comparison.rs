@@ -32,8 +32,8 @@ impl Comparison {
             });
         }
         let weigh = |(shingle, counts): (String, [u32; 2])| Weighed {
+            weights: counts.map(|count| if count == 0 { 0 } else { analyser.weight(&shingle, count) }),
             shingle,
-            weights: counts.map(|count| if count == 0 { 0 } else { analyser.weight(count) }),
         };
         let mut weighed: Vec<Weighed> = counts.into_iter().map(weigh).collect();
         let heaviest = |weighed: &Weighed| weighed.weights[0].max(weighed.weights[1]);
