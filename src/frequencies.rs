@@ -69,16 +69,9 @@ impl FrequencyCounter {
     }
 
     fn of(counted: Counted) -> Self {
-        let counter = Self {
-            counted,
-            least_documents: 2,
-            most: 0,
-            folder: None,
-            documents: 0,
-            gathered: Vec::new(),
-            runs: Vec::new(),
-        };
-        counter.memory_bytes(Self::DEFAULT_MEMORY_BYTES)
+        let (gathered, runs) = (Vec::new(), Vec::new());
+        Self { counted, least_documents: 2, most: 0, folder: None, documents: 0, gathered, runs }
+            .memory_bytes(Self::DEFAULT_MEMORY_BYTES)
     }
 
     /// Sets of how many documents the table needs an entry; 2 by default, at least 1.
@@ -184,7 +177,9 @@ fn merge(runs: Vec<File>, mut take: impl FnMut(u64, u64)) -> io::Result<()> {
         sum = match sum {
             Some((same, sum)) if same == hash => Some((hash, sum + u64::from(documents))),
             before => {
-                before.into_iter().for_each(|(hash, sum)| take(hash, sum));
+                if let Some((hash, sum)) = before {
+                    take(hash, sum);
+                }
                 Some((hash, documents.into()))
             }
         };
@@ -192,7 +187,9 @@ fn merge(runs: Vec<File>, mut take: impl FnMut(u64, u64)) -> io::Result<()> {
             next.push(Reverse((hash, i, documents)));
         }
     }
-    sum.into_iter().for_each(|(hash, sum)| take(hash, sum));
+    if let Some((hash, sum)) = sum {
+        take(hash, sum);
+    }
     Ok(())
 }
 

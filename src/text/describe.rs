@@ -182,7 +182,7 @@ impl Analyser {
         let Some(idf) = value(IDF) else { return Some(analyser) };
         let table = table(identity_of(idf)?)?;
         let fits = table.analyser() == Some(&*analyser.features_description());
-        fits.then(|| Self { idf: Some(table), ..analyser })
+        if fits { Some(Self { idf: Some(table), ..analyser }) } else { None }
     }
 }
 

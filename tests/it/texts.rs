@@ -144,3 +144,49 @@ fn the_default_analyser_finds_the_pairs_of_real_texts() {
         assert!(f1 >= goal, "{set}: {f1}");
     }
 }
+
+#[test]
+fn fields_of_html_give_their_texts() {
+    let shell = Shell::new();
+    let page =
+        |id: &str, menu: &str| format!("{{\"id\": \"{id}\", \"page\": \"<ul><li>{menu}</ul><p>{FOX}<p>{CAT}\"}}\n");
+    shell.file("in.jsonl", [page("a", "Home"), page("b", "Home")].concat());
+    shell.file("in.csv", format!("id,page\na,\"<p>{FOX}<br>{CAT}\"\n"));
+    shell.file("plain.jsonl", line("a", &format!("{FOX} {CAT}")));
+    let fingerprint = |arguments: &[&str]| {
+        let ran = shell.run(&[&["fingerprint", "-q"], arguments].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        json(ran.out.lines().next().unwrap())["fingerprint"].clone()
+    };
+    let plain = fingerprint(&["plain.jsonl"]);
+    assert_eq!(fingerprint(&["in.csv", "--html-field", "page", "--html", "text"]), plain);
+    assert_ne!(fingerprint(&["in.csv", "--text-field", "page"]), plain);
+    let text = fingerprint(&["in.jsonl", "--html-field", "page", "--html", "text"]);
+    assert_ne!(fingerprint(&["in.jsonl", "--html-field", "page", "--html", "off"]), text);
+    // Lines are written as they were.
+    let ran = shell.run(&["dedup", "in.jsonl", "--html-field", "page", "--store", "s"]);
+    assert_eq!((ran.code, ran.out), (0, page("a", "Home")));
+    assert_eq!(shell.run(&["load", "s", "in.jsonl", "--html-field", "page"]).code, 0);
+    let ran = shell.run(&["query", "s", "--batch", "in.jsonl", "--html-field", "page"]);
+    assert_eq!(ran.out.lines().count(), 4, "{}", ran.err);
+    let ran = shell.run(&["fingerprint", "in.jsonl", "--html-field", "page", "--text-field", "page"]);
+    assert_eq!(ran.code, 2);
+}
+
+#[test]
+fn edits_need_no_truth() {
+    let shell = Shell::new();
+    let words: Vec<String> = (0..250).map(|i| format!("w{}", i * i % 127)).collect();
+    shell.file("in.jsonl", [line("long", &words.join(" ")), line("short", FOX)].concat());
+    let ran = shell.run(&["evaluate", "--edits", "in.jsonl", "--compare", "web,short"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("web: 1 texts of 200 words or more\n"), "{}", ran.out);
+    assert_eq!(ran.out.lines().filter(|line| line.ends_with('%')).count(), 2 * 13, "{}", ran.out);
+    let ran = shell.run(&["evaluate", "--edits", "in.jsonl", "--json"]);
+    let object = json(&ran.out);
+    assert_eq!((object["texts"].as_u64(), object["replaced"].as_array().unwrap().len()), (Some(1), 7));
+    shell.file("short.jsonl", line("short", FOX));
+    let ran = shell.run(&["evaluate", "--edits", "short.jsonl"]);
+    assert!(ran.code == 2 && ran.err.contains("200 words"), "{}", ran.err);
+    assert_eq!(shell.run(&["evaluate", "in.jsonl"]).code, 2, "neither truth nor edits");
+}
