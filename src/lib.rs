@@ -57,7 +57,7 @@
 //! # Features
 //!
 //! `cli` (default) builds the program `nearstone`, `input` the readers of files, and `html` finds the texts of web
-//! pages; `cli` turns both on. A library user turns the default features off and gets neither's dependencies.
+//! pages; `languages` has stop words and stems; `cli` turns these on. `icu` and `jieba` cut scripts without spaces into the words of dictionaries. A library user turns the default features off and gets neither's dependencies.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -101,4 +101,4 @@ pub use store::{
     LoadReport, Match, Matches, NewDocument, Options, Pair, PairOptions, Pairs, Progress, QueryStats, Reads, Repair,
     SelfTest, SimhashStore, Sketch, Stats, Store, TableReport, TableStats, Verification,
 };
-pub use text::{Analyser, Frequencies, FrequenciesError, ParseAnalyserError, Preset, Weights};
+pub use text::{Analyser, Frequencies, FrequenciesError, Language, ParseAnalyserError, Preset, Weights};

@@ -142,11 +142,14 @@ fn stored_analyser(engine: &Engine, path: &Path, stored: &AnalyserDescription) -
         tables.push(Arc::new(table));
     }
     Analyser::from_description(stored, &tables).ok_or_else(|| {
-        let expected = Analyser::nearest(stored, &tables).map_or_else(
+        let lacking = stored
+            .lacks()
+            .map(|feature| format!("a build with the feature {feature}, or none (Options::sketches_only)"));
+        let nearest = Analyser::nearest(stored, &tables).map_or_else(
             || "one of this build, or none (Options::sketches_only)".to_owned(),
             |nearest| format!("the one of this build, {nearest}, or none (Options::sketches_only)"),
         );
-        mismatch(path, "the analyser", stored.to_string(), expected)
+        mismatch(path, "the analyser", stored.to_string(), lacking.unwrap_or(nearest))
     })
 }
 

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "languages")]
+use super::language;
+use super::language::{Wording, Words};
 use super::normalise::Letters;
 use super::source::Source;
 use super::tokens::Tokeniser;
@@ -45,6 +48,8 @@ const TIES: &str = "ties";
 const IDF: &str = "idf";
 const LINES: &str = "common-lines";
 const SENTENCES: &str = "longest-sentences";
+const STOP_WORDS: &str = "stop-words";
+const STEMS: &str = "stems";
 const KEPT: &str = "kept";
 const REMOVED: &str = "removed";
 const SET: &str = "set";
@@ -103,6 +108,12 @@ impl Analyser {
         if self.source.sentences > 0 {
             parameters.push((SENTENCES, self.source.sentences.to_string()));
         }
+        #[cfg(feature = "languages")]
+        for (name, words, version) in
+            [(STOP_WORDS, self.wording.stop_words, language::STOP_WORDS), (STEMS, self.wording.stems, language::STEMS)]
+        {
+            parameters.extend(words.map(|words| (name, language::described(words, version))));
+        }
         parameters
     }
 
@@ -126,10 +137,10 @@ impl Analyser {
         if self.letters == Letters::Lower {
             versions.push(("unicode-lower-case", triple(char::UNICODE_VERSION)));
         }
-        if matches!(self.tokeniser, Tokeniser::Words | Tokeniser::Characters) || self.source.sentences > 0 {
+        if self.tokeniser.cuts_words() || self.tokeniser == Tokeniser::Characters || self.source.sentences > 0 {
             versions.push(("unicode-segmentation", triple(unicode_segmentation::UNICODE_VERSION)));
         }
-        if self.tokeniser == Tokeniser::Words || !self.diacritics {
+        if self.tokeniser.cuts_words() || !self.diacritics {
             versions.push(("unicode-script", triple(unicode_script::UNICODE_VERSION)));
         }
         // White space is a property that Unicode promises to keep.
@@ -162,17 +173,23 @@ impl Analyser {
             }
         };
         let sentences = value(SENTENCES).map_or(Some(0), |count| count.parse().ok())?;
+        let words = |name| match value(name) {
+            None => Some(None),
+            Some(words) => Words::named(words.split('/').next()?).map(Some),
+        };
+        let wording = Wording { stop_words: words(STOP_WORDS)?, stems: words(STEMS)? };
         let analyser = Self {
             letters: Letters::ALL.into_iter().find(|letters| Some(letters.name()) == value(LETTERS))?,
             diacritics: value(DIACRITICS)? == KEPT,
             simplifies_han: value(HAN)? != KEPT,
-            tokeniser: Tokeniser::ALL.into_iter().find(|tokeniser| Some(tokeniser.name()) == value(TOKENS))?,
+            tokeniser: Tokeniser::ALL.iter().copied().find(|tokeniser| Some(tokeniser.name()) == value(TOKENS))?,
             shingle_tokens,
             weights: Weights::ALL.into_iter().find(|weights| Some(weights.name()) == value(WEIGHTS))?,
             min_features: value(MIN_FEATURES)?.parse().ok()?,
             hash: FeatureHash::ALL.into_iter().find(|hash| Some(hash.name()) == value(FEATURE_HASH))?,
             sets_ties: value(TIES)? == SET,
             source: Source { lines, sentences },
+            wording,
             idf: None,
         };
         // Neither is a number that the other ways to make one take.
@@ -189,6 +206,18 @@ impl Analyser {
 impl AnalyserDescription {
     fn value(&self, name: &str) -> Option<&str> {
         self.parameters.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The feature that a build needs for such an analyser and that this one lacks.
+    pub(crate) fn lacks(&self) -> Option<&'static str> {
+        let tokens = self.value(TOKENS).unwrap_or_default();
+        let has_words = self.value(STOP_WORDS).or(self.value(STEMS)).is_some();
+        let needed = [
+            ("icu", cfg!(feature = "icu"), tokens.starts_with("icu-")),
+            ("jieba", cfg!(feature = "jieba"), tokens.starts_with("jieba-")),
+            ("languages", cfg!(feature = "languages"), has_words),
+        ];
+        needed.into_iter().find(|&(_, is_there, is_needed)| is_needed && !is_there).map(|(name, ..)| name)
     }
 
     /// The identities of the tables of frequencies that the analyser looks into.
@@ -231,6 +260,20 @@ mod tests {
         for analyser in words.into_iter().chain(presets).chain(custom) {
             assert_eq!(Analyser::from_description(&analyser.describe(), &[]), Some(analyser));
         }
+    }
+
+    #[test]
+    fn what_a_build_lacks_is_named() {
+        let mut description = Analyser::default().describe();
+        assert_eq!(description.lacks(), None);
+        description.parameters.push((STEMS.to_owned(), "en/rust-stemmers-1.2.0".to_owned()));
+        assert_eq!(description.lacks(), (!cfg!(feature = "languages")).then_some("languages"));
+        let tokens = description.parameters.iter_mut().find(|(name, _)| name == TOKENS).unwrap();
+        tokens.1 = "jieba-0.11.0".to_owned();
+        assert!(cfg!(feature = "jieba") || description.lacks() == Some("jieba"));
+        description.parameters.iter_mut().find(|(name, _)| name == TOKENS).unwrap().1 = "icu-dictionary-1".to_owned();
+        assert!(cfg!(feature = "icu") || description.lacks() == Some("icu"));
+        assert_eq!(Analyser::nearest(&description, &[]), None);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Texts to features: normalise, tokenise, shingle, hash, weigh.
 
 mod describe;
+#[cfg(any(feature = "icu", feature = "jieba"))]
+mod dictionary;
 mod frequencies;
 mod han;
+mod language;
 mod normalise;
 mod preset;
 mod source;
@@ -17,6 +20,8 @@ use crate::hash::FeatureHash;
 pub(crate) use describe::AnalyserDescription;
 pub(crate) use frequencies::{Counted, level};
 pub use frequencies::{Frequencies, FrequenciesError};
+pub use language::Language;
+use language::{Wording, Words};
 use normalise::Letters;
 pub use preset::Preset;
 use source::Source;
@@ -41,6 +46,9 @@ pub use weights::Weights;
 ///
 /// Before all that, a part of the text can be taken instead of all of it: without the lines that many documents have
 /// ([`Analyser::without_common_lines`]), and its longest sentences alone ([`Analyser::longest_sentences`]).
+///
+/// With the feature `languages` stop words can be left out of the tokens, and endings taken off them; the features `icu`
+/// and `jieba` cut scripts without spaces into words of dictionaries.
 ///
 /// A [`Preset`] says which parts fit a kind of text; some of them cut and hash otherwise, to compute what other programs
 /// do.
@@ -70,6 +78,7 @@ pub struct Analyser {
     hash: FeatureHash,
     sets_ties: bool,
     source: Source,
+    wording: Wording,
     /// What weighs features by how rare they are.
     idf: Option<Arc<Frequencies>>,
 }
@@ -192,6 +201,52 @@ impl Analyser {
         self.fitting()
     }
 
+    /// Leaves out the words that say least, such as *the* and *of*, of a language, or with `None` of the one that each text is
+    /// in, where that is beyond doubt.
+    ///
+    /// A text of nothing else has no features. Near texts are nearly always taken to be in one language, but not always.
+    #[cfg(feature = "languages")]
+    #[must_use]
+    pub fn without_stop_words(mut self, language: Option<Language>) -> Self {
+        self.wording.stop_words = Some(language.map_or(Words::Detected, Words::Of));
+        self.fitting()
+    }
+
+    /// Takes the endings off words by the rules of a language (Snowball), or with `None` of the one that each text is in:
+    /// *run* and *running* count as the same.
+    ///
+    /// ```
+    /// use nearstone::{Analyser, Language, Preset};
+    ///
+    /// let mut shingles = Vec::new();
+    /// let analyser = Analyser::preset(Preset::Short).stemmed(Some(Language::English));
+    /// analyser.shingles("Running cats", |shingle| shingles.push(shingle.to_owned()));
+    /// assert_eq!(shingles, ["run", "cat"]);
+    /// ```
+    #[cfg(feature = "languages")]
+    #[must_use]
+    pub fn stemmed(mut self, language: Option<Language>) -> Self {
+        self.wording.stems = Some(language.map_or(Words::Detected, Words::Of));
+        self.fitting()
+    }
+
+    /// Cuts scripts that are written without spaces into words by the dictionaries of ICU, other texts as the
+    /// default does.
+    #[cfg(feature = "icu")]
+    #[must_use]
+    pub fn with_icu_words(mut self) -> Self {
+        self.tokeniser = Tokeniser::Icu;
+        self.fitting()
+    }
+
+    /// Cuts Han characters into words by the dictionary of jieba, other texts as the default does.
+    #[cfg(feature = "jieba")]
+    #[must_use]
+    pub fn with_jieba_words(mut self) -> Self {
+        self.tokeniser = Tokeniser::Jieba;
+        self.fitting()
+    }
+
     /// Returns the tables that it looks into.
     pub fn frequencies(&self) -> impl Iterator<Item = &Arc<Frequencies>> {
         self.idf.iter().chain(self.source.lines.iter().map(|(table, _)| table))
@@ -264,7 +319,10 @@ impl Analyser {
     pub fn shingles(&self, text: &str, visit: impl FnMut(&str)) {
         let text = self.source.of(text);
         let normal = self.normalise(&text);
-        self.tokeniser.tokens(&normal).windows(usize::from(self.shingle_tokens), visit);
+        let tokens = self.tokeniser.tokens(&normal);
+        #[cfg(feature = "languages")]
+        let tokens = self.wording.of(tokens, &text, self.diacritics);
+        tokens.windows(usize::from(self.shingle_tokens), visit);
     }
 
     fn normalise<'a>(&self, text: &'a str) -> Cow<'a, str> {

@@ -1,5 +1,6 @@
 //! Analysers by name.
 
+use super::language::Wording;
 use super::normalise::Letters;
 use super::source::Source;
 use super::tokens::Tokeniser;
@@ -66,6 +67,7 @@ impl Preset {
             hash: FeatureHash::Xxh3,
             sets_ties: false,
             source: Source::default(),
+            wording: Wording::default(),
             idf: None,
         };
         let web = Analyser { simplifies_han: true, weights: Weights::Binary, ..words.clone() };

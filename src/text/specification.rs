@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{Analyser, Frequencies, Preset, Weights};
+use super::language::Words;
+use super::tokens::Tokeniser;
+use super::{Analyser, Frequencies, Language, Preset, Weights};
 
 /// Why a text does not name an analyser.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -12,7 +14,8 @@ use super::{Analyser, Frequencies, Preset, Weights};
 pub struct ParseAnalyserError(String);
 
 /// A preset or `chars:N`, and after it any of `+shingle=N`, `+weights=binary|count|log`, `+min-features=N`,
-/// `+diacritics=remove`, `+han=simplify` and `+sentences=N`. What needs a table is for [`Analyser::with_tables`].
+/// `+diacritics=remove`, `+han=simplify` and `+sentences=N`; with the feature `languages` `+stop=LANGUAGE` and `+stem=LANGUAGE`, by its code of
+/// ISO 639-1 or `auto`; with the features `icu` and `jieba` `+tokens=icu` and `+tokens=jieba`. What needs a table is for [`Analyser::with_tables`].
 ///
 /// ```
 /// use nearstone::{Analyser, Preset, Weights};
@@ -137,11 +140,38 @@ impl Analyser {
             base.source.lines = Some((Arc::clone(table), *documents));
             let _ = write!(name, "+common-lines={documents}");
         }
+        let tokens = [
+            #[cfg(feature = "icu")]
+            (Tokeniser::Icu, "icu"),
+            #[cfg(feature = "jieba")]
+            (Tokeniser::Jieba, "jieba"),
+        ];
+        if let Some((tokeniser, of)) =
+            tokens.into_iter().find(|(tokeniser, _): &(Tokeniser, &str)| *tokeniser == self.tokeniser)
+        {
+            base.tokeniser = tokeniser;
+            let _ = write!(name, "+tokens={of}");
+        }
+        for (kind, words) in [("stop", self.wording.stop_words), ("stem", self.wording.stems)] {
+            if let Some(words) = words {
+                let _ = write!(name, "+{kind}={}", words.name());
+            }
+        }
+        base.wording = self.wording;
         if self.source.sentences > 0 {
             base.source.sentences = self.source.sentences;
             let _ = write!(name, "+sentences={}", self.source.sentences);
         }
         (base == *self).then_some(name)
+    }
+
+    fn with_words(mut self, kind: &str, words: Words, part: &str) -> Result<Self, ParseAnalyserError> {
+        if !cfg!(feature = "languages") {
+            return Err(lacking(part, "languages"));
+        }
+        let of = if kind == "stop" { &mut self.wording.stop_words } else { &mut self.wording.stems };
+        *of = Some(words);
+        Ok(self)
     }
 
     fn with_part(self, part: &str) -> Result<Self, ParseAnalyserError> {
@@ -154,6 +184,24 @@ impl Analyser {
             }
             Some(("diacritics", "remove")) => self.without_diacritics(),
             Some(("han", "simplify")) => self.with_simplified_han(),
+            Some(("tokens", name)) => match name {
+                #[cfg(feature = "icu")]
+                "icu" => self.with_icu_words(),
+                #[cfg(feature = "jieba")]
+                "jieba" => self.with_jieba_words(),
+                #[cfg(not(feature = "icu"))]
+                "icu" => return Err(lacking(part, name)),
+                #[cfg(not(feature = "jieba"))]
+                "jieba" => return Err(lacking(part, name)),
+                _ => return Err(unknown(part)),
+            },
+            Some((kind @ ("stop" | "stem"), name)) => {
+                let words = Words::named(name).ok_or_else(|| {
+                    let codes = Language::ALL.map(Language::code).join(", ");
+                    ParseAnalyserError(format!("{part:?} names no language: name one of {codes}, or auto"))
+                })?;
+                self.with_words(kind, words, part)?
+            }
             Some(("sentences", n)) => self.longest_sentences(number(n, part)?),
             _ => return Err(unknown(part)),
         })
@@ -172,10 +220,15 @@ fn needs(part: &str, what: &str, command: &str) -> ParseAnalyserError {
     ParseAnalyserError(format!("{part:?} needs a table of the frequencies of {what}: make one with {command}"))
 }
 
+fn lacking(part: &str, feature: &str) -> ParseAnalyserError {
+    ParseAnalyserError(format!("{part:?} needs a build with the feature {feature}, which this one lacks"))
+}
+
 fn unknown(part: &str) -> ParseAnalyserError {
     ParseAnalyserError(format!(
         "an analyser has no part {part:?}: give shingle=N, weights=binary, count, log, idf, count-idf or log-idf, \
-         min-features=N, diacritics=remove, han=simplify, common-lines=N or sentences=N"
+         min-features=N, diacritics=remove, han=simplify, common-lines=N, sentences=N, stop=LANGUAGE, stem=LANGUAGE, \
+         tokens=icu or tokens=jieba"
     ))
 }
 
@@ -246,6 +299,12 @@ mod tests {
             ("web+weights=count+min-features=5", web.clone().weights(Weights::Count).min_features(5)),
             ("web+diacritics=remove", web.without_diacritics()),
             ("words+han=simplify", Analyser::new(2).with_simplified_han()),
+            #[cfg(feature = "languages")]
+            ("web+stop=en+stem=auto", Analyser::default().without_stop_words(Some(Language::English)).stemmed(None)),
+            #[cfg(feature = "icu")]
+            ("web+tokens=icu", Analyser::default().with_icu_words()),
+            #[cfg(feature = "jieba")]
+            ("web+shingle=1+tokens=jieba", Analyser::default().with_jieba_words().shingle(1)),
             ("web+sentences=5", Analyser::default().longest_sentences(5)),
             ("words", Analyser::new(2)),
             ("chars:2", Analyser::characters(2)),
@@ -253,6 +312,7 @@ mod tests {
             ("1e0ng", Analyser::preset(Preset::OneE0ng)),
         ];
         for (text, analyser) in rows {
+            assert_eq!(Analyser::from_description(&analyser.describe(), &[]), Some(analyser.clone()), "{text}");
             assert_eq!(text.parse(), Ok(analyser.clone()), "{text}");
             let specification = analyser.specification();
             assert!(specification.len() <= text.len(), "{specification} for {text}");
@@ -262,7 +322,15 @@ mod tests {
         {
             assert!(text.parse::<Analyser>().is_err(), "{text}");
         }
-        for text in ["web+weights=idf", "web+shingle=65536", "web+han=keep", "web+min-features=-1", "+shingle=2"] {
+        for text in [
+            "web+weights=idf",
+            "web+shingle=65536",
+            "web+han=keep",
+            "web+min-features=-1",
+            "+shingle=2",
+            "web+stem=xx",
+            "web+tokens=words",
+        ] {
             assert!(text.parse::<Analyser>().is_err(), "{text}");
         }
     }

@@ -1,5 +1,8 @@
 //! Tokens: words, identifiers, single characters.
 
+#[cfg(feature = "languages")]
+use std::borrow::Cow;
+
 use unicode_properties::{EmojiStatus, GeneralCategoryGroup, UnicodeEmoji, UnicodeGeneralCategory};
 use unicode_script::{Script, UnicodeScript};
 use unicode_segmentation::UnicodeSegmentation;
@@ -19,11 +22,26 @@ pub(super) enum Tokeniser {
     WordCharacters,
     /// What is between white space.
     WhiteSpace,
+    /// Words by UAX #29, and by the dictionaries of ICU in scripts that are written without spaces.
+    #[cfg(feature = "icu")]
+    Icu,
+    /// As `Words`, but those of Han characters by the dictionary of jieba.
+    #[cfg(feature = "jieba")]
+    Jieba,
 }
 
 impl Tokeniser {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Words, Self::Characters, Self::Identifiers, Self::WordCharacters, Self::WhiteSpace];
+    pub(super) const ALL: &[Self] = &[
+        Self::Words,
+        Self::Characters,
+        Self::Identifiers,
+        Self::WordCharacters,
+        Self::WhiteSpace,
+        #[cfg(feature = "icu")]
+        Self::Icu,
+        #[cfg(feature = "jieba")]
+        Self::Jieba,
+    ];
 
     /// As the store record names it.
     pub(super) fn name(self) -> &'static str {
@@ -33,7 +51,20 @@ impl Tokeniser {
             Self::Identifiers => "identifiers",
             Self::WordCharacters => "word-characters",
             Self::WhiteSpace => "white-space",
+            #[cfg(feature = "icu")]
+            Self::Icu => "icu-dictionary-2.4.0",
+            #[cfg(feature = "jieba")]
+            Self::Jieba => "jieba-0.11.0",
         }
+    }
+
+    /// Whether it cuts into words by UAX #29 and looks at scripts.
+    pub(super) fn cuts_words(self) -> bool {
+        #[cfg(feature = "jieba")]
+        if self == Self::Jieba {
+            return true;
+        }
+        self == Self::Words
     }
 
     /// Cuts a normalised text.
@@ -63,6 +94,12 @@ impl Tokeniser {
                     tokens.push_as_it_is(word, false);
                 }
             }
+            #[cfg(feature = "icu")]
+            Self::Icu => super::dictionary::icu_words(normal, |segment| tokens.push_word(segment)),
+            #[cfg(feature = "jieba")]
+            Self::Jieba => super::dictionary::chinese_words(normal, |run, is_word| {
+                if is_word { tokens.push_word(run) } else { words(run, &mut tokens) }
+            }),
         }
         tokens
     }
@@ -162,6 +199,27 @@ impl Tokens {
         let start = self.joined.len();
         self.joined.push_str(token);
         self.spans.push(Span { start, end: self.joined.len(), is_character });
+    }
+
+    /// Adds what is a word.
+    #[cfg(any(feature = "icu", feature = "jieba"))]
+    fn push_word(&mut self, segment: &str) {
+        if segment.chars().any(is_feature) {
+            self.push(segment, false);
+        }
+    }
+
+    /// Makes another token of each one, or none.
+    #[cfg(feature = "languages")]
+    pub(super) fn filter_map<'a>(&'a self, of: impl Fn(&'a str) -> Option<Cow<'a, str>>) -> Self {
+        let joined = String::with_capacity(self.joined.len());
+        let mut tokens = Self { joined, spans: Vec::new(), is_spaced: self.is_spaced };
+        for span in &self.spans {
+            if let Some(token) = of(&self.joined[span.start..span.end]) {
+                tokens.push_as_it_is(&token, span.is_character);
+            }
+        }
+        tokens
     }
 
     /// Visits every window of `length` tokens, or of 2 where the first of them is a character of a script without

@@ -1,0 +1,101 @@
+//! Words of scripts that are written without spaces, by dictionaries.
+
+#[cfg(feature = "icu")]
+pub(super) use icu::icu_words;
+#[cfg(feature = "jieba")]
+pub(super) use jieba::chinese_words;
+
+#[cfg(feature = "icu")]
+mod icu {
+    use icu_segmenter::WordSegmenter;
+    use icu_segmenter::options::WordBreakInvariantOptions;
+
+    /// The segments of a text by the dictionaries of ICU, marks and spaces among them.
+    ///
+    /// Whether a segment is a word, the caller sees by its characters: ICU's own types of words pass over most of Hindi.
+    pub(in super::super) fn icu_words(text: &str, mut visit: impl FnMut(&str)) {
+        let segmenter = WordSegmenter::new_dictionary(WordBreakInvariantOptions::default());
+        let mut start = 0;
+        for end in segmenter.segment_str(text) {
+            if end > start {
+                visit(&text[start..end]);
+            }
+            start = end;
+        }
+    }
+}
+
+#[cfg(feature = "jieba")]
+mod jieba {
+    use std::sync::OnceLock;
+
+    use jieba_rs::Jieba;
+    use unicode_script::{Script, UnicodeScript};
+
+    /// Hands the words of Han characters on one by one, and what is between them whole, as `false`.
+    ///
+    /// Words are those of the dictionary: guessing new ones from statistics would make other words of the same characters in
+    /// other surroundings.
+    pub(in super::super) fn chinese_words(text: &str, mut visit: impl FnMut(&str, bool)) {
+        static DICTIONARY: OnceLock<Jieba> = OnceLock::new();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let is_han = first.script() == Script::Han;
+            let end = rest.find(|c: char| (c.script() == Script::Han) != is_han).unwrap_or(rest.len());
+            let (run, behind) = rest.split_at(end);
+            if is_han {
+                let jieba = DICTIONARY.get_or_init(Jieba::new);
+                for token in jieba.cut(run, false) {
+                    visit(token.word, true);
+                }
+            } else {
+                visit(run, false);
+            }
+            rest = behind;
+        }
+    }
+}
+
+#[cfg(all(test, any(feature = "icu", feature = "jieba")))]
+mod tests {
+    use crate::Analyser;
+
+    fn shingles(specification: &str, text: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        let analyser: Analyser = specification.parse().unwrap();
+        analyser.shingles(text, |shingle| all.push(shingle.to_owned()));
+        all
+    }
+
+    #[cfg(feature = "icu")]
+    #[test]
+    fn icu_finds_the_words_of_many_scripts() {
+        let rows: [(&str, &[&str]); 6] = [
+            ("The cat's 3.14 hats!", &["the", "cat's", "3.14", "hats"]),
+            ("北京大学的自然语言", &["北京", "大学", "的", "自然", "语言"]),
+            ("東京タワーへ行く", &["东京", "タワー", "へ", "行く"]),
+            ("ภาษาไทยง่าย", &["ภาษา", "ไทย", "ง่าย"]),
+            ("नमस्ते दुनिया", &["नमस्ते", "दुनिया"]),
+            ("?! 。", &[]),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(shingles("short+tokens=icu", text), expected, "{text}");
+        }
+        assert_eq!(shingles("web+tokens=icu", "北京大学的"), ["北京 大学", "大学 的"], "windows of words");
+    }
+
+    #[cfg(feature = "jieba")]
+    #[test]
+    fn jieba_finds_the_words_of_chinese_and_leaves_the_rest() {
+        let rows: [(&str, &[&str]); 4] = [
+            ("我们中出了一个叛徒", &["我们", "中", "出", "了", "一个", "叛徒"]),
+            ("Linux 系統核心 2.6 für Ärzte", &["linux", "系统核心", "2.6", "für", "ärzte"]),
+            ("ภาษา", &["ภ า", "า ษ", "ษ า"]),
+            ("。？!", &[]),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(shingles("short+tokens=jieba", text), expected, "{text}");
+        }
+        assert_eq!(shingles("web+tokens=jieba", "我们有一个"), ["我们 有", "有 一个"], "windows of words");
+    }
+}
