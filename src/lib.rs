@@ -41,7 +41,7 @@
 //! | find all near pairs of a store, or of two | [`Store::pairs`] and [`Store::pairs_with`] with [`PairOptions`]: [`Pairs`] of [`Pair`] |
 //! | choose disk against reads | [`TableDesign`], its [`Table`]s and the [`Probes`] of a distance; [`Planner`] |
 //! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`] and their iterators [`Documents`] and [`ByFingerprint`], [`Stats`] with [`Reads`], [`QueryStats`], [`Diagnosis`], [`Verification`] |
-//! | make fingerprints of texts | [`Simhash`] and its [`Analyser`], by [`Preset`] or of parts with [`Weights`]; [`TextSketch`] says what became of a text; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
+//! | make fingerprints of texts | [`Simhash`] and its [`Analyser`], by [`Preset`] or of parts with [`Weights`] and [`Language`]; [`TextSketch`] says what became of a text; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
 //! | weigh features by how rare they are in a corpus | [`Frequencies`] and their [`FrequencyCounter`] |
 //! | read files | [`input`], with the feature `input` |
 //! | make texts of web pages | [`html`], with the feature `html` |

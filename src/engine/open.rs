@@ -302,3 +302,31 @@ pub(super) fn sync_directory(path: &Path) -> Result<()> {
         Err(_) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+
+    #[test]
+    fn a_creation_that_was_interrupted_behind_its_tables_begins_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("store");
+        let resources = crate::Options::new().resources();
+        let families = Family::live(&crate::TableDesign::default(), 8, None, 0);
+        let table = vec![7; FREQUENCIES_PART_BYTES + 1];
+        let create = |tables: &[(u64, Vec<u8>)]| Engine::create(&path, &families, tables, b"record", &resources);
+        create(&[(1, table.clone())]).unwrap();
+        assert!(matches!(create(&[]), Err(Error::AlreadyExists { .. })));
+        let expiry = Expiry { clock: Arc::new(Clock::default()), limit: Arc::default(), sketch_bytes: 8 };
+        let open = || Engine::open(&path, &resources, &expiry, false).unwrap();
+        let engine = open();
+        assert!(engine.frequencies(1).unwrap() == table && engine.frequencies(2).unwrap().is_empty());
+        // The record is what is written last.
+        engine.database.db.delete(RECORD_KEY).unwrap();
+        drop(engine);
+        create(&[(2, vec![5; 9])]).unwrap();
+        let engine = open();
+        assert_eq!((engine.frequencies(1).unwrap(), engine.frequencies(2).unwrap()), (vec![], vec![5; 9]));
+    }
+}

@@ -13,7 +13,7 @@ mod icu {
     /// The segments of a text by the dictionaries of ICU, marks and spaces among them.
     ///
     /// Whether a segment is a word, the caller sees by its characters: ICU's own types of words pass over most of Hindi.
-    pub(in super::super) fn icu_words(text: &str, mut visit: impl FnMut(&str)) {
+    pub(in crate::text) fn icu_words(text: &str, mut visit: impl FnMut(&str)) {
         let segmenter = WordSegmenter::new_dictionary(WordBreakInvariantOptions::default());
         let mut start = 0;
         for end in segmenter.segment_str(text) {
@@ -36,7 +36,7 @@ mod jieba {
     ///
     /// Words are those of the dictionary: guessing new ones from statistics would make other words of the same characters in
     /// other surroundings.
-    pub(in super::super) fn chinese_words(text: &str, mut visit: impl FnMut(&str, bool)) {
+    pub(in crate::text) fn chinese_words(text: &str, mut visit: impl FnMut(&str, bool)) {
         static DICTIONARY: OnceLock<Jieba> = OnceLock::new();
         let mut rest = text;
         while let Some(first) = rest.chars().next() {

@@ -20,7 +20,9 @@ pub(crate) struct Analysis {
     ///
     /// +sentences=N takes the N longest sentences of a text instead of all of it. +weights=idf (or count-idf, log-idf)
     /// weighs by how rare features are, as the table of --idf says. +common-lines=N leaves out the lines that more than
-    /// N documents have, as the table of --common-lines says.
+    /// N documents have, as the table of --common-lines says. +stop=en leaves out words that say little, +stem=en takes
+    /// endings off, by the language of each text with auto. +tokens=icu and +tokens=jieba cut scripts without spaces into
+    /// words, in builds with these features.
     #[arg(long, value_name = "ANALYSER")]
     pub(crate) analyser: Option<String>,
     #[command(flatten)]
