@@ -9,7 +9,6 @@ use crate::failure::Usage;
 
 /// How texts become features; fixed when a store is created.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Analyser")]
 pub(crate) struct Analysis {
     /// How texts become features; a store keeps it [default: web]
     ///
