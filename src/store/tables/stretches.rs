@@ -5,12 +5,15 @@
 //! as many as the prefix has, or fewer where a prefix has few values. It is kept as a whole or not at all, and since what
 //! is sealed does not change, it is right for as long as its generation lasts.
 //!
-//! Where there is room for all stretches, each has a place of its own, which is written once and read without a lock.
+//! Where there is room for all stretches, each has a place of its own, which is written once and read without a lock, or all
+//! of a table are read at once for batches that need most of them.
 //! Otherwise a cache keeps those that are asked for again. What is there is looked at under a lock that only a change
 //! from one to the other takes for itself; nobody waits for that: meanwhile nothing is there.
 
+mod whole;
+
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, TryLockError};
 
 use crossbeam::sync::{ShardedLock, ShardedLockReadGuard};
@@ -20,6 +23,7 @@ use quick_cache::sync::Cache;
 use crate::TableDesign;
 use crate::isa::prefetch;
 use crate::permutation::ones;
+pub(super) use whole::Whole;
 
 /// A stretch has about so many values, unless a prefix has more.
 const FEWEST_VALUES: u64 = 128;
@@ -38,6 +42,10 @@ pub(super) struct Stretches {
     bits: Vec<u32>,
     most_values: usize,
     bytes_of_all: u64,
+    /// Whether a sweep has needed most pages of a table.
+    were_swept: AtomicBool,
+    /// Whether tables are read as a whole, or were.
+    are_read_whole: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -52,6 +60,8 @@ type Place = OnceLock<Arc<[u64]>>;
 #[derive(Debug)]
 struct All {
     tables: Vec<Box<[Place]>>,
+    /// The tables that are there as a whole.
+    wholes: Vec<OnceLock<Whole>>,
     bytes: AtomicU64,
 }
 
@@ -67,7 +77,8 @@ impl Weighter<u64, Arc<[u64]>> for Bytes {
 impl All {
     fn new(bits: &[u32]) -> Self {
         let places = |bits: &u32| (0..1u64 << bits).map(|_| OnceLock::new()).collect();
-        Self { tables: bits.iter().map(places).collect(), bytes: AtomicU64::new(0) }
+        let wholes = bits.iter().map(|_| OnceLock::new()).collect();
+        Self { tables: bits.iter().map(places).collect(), wholes, bytes: AtomicU64::new(0) }
     }
 }
 
@@ -78,9 +89,36 @@ impl Stretches {
         let bits: Vec<u32> = design.tables().iter().map(|table| table.prefix_bits().min(spread).min(48)).collect();
         let bytes_of_all = Self::bytes_of_all(design, sketches);
         let most_values = usize::try_from((bytes / MOST_SHARE / 8).max(4 * FEWEST_VALUES)).unwrap_or(usize::MAX);
-        let stretches = Self { places: ShardedLock::new(Places::Lately(lately(0))), bits, most_values, bytes_of_all };
+        let stretches = Self {
+            places: ShardedLock::new(Places::Lately(lately(0))),
+            bits,
+            most_values,
+            bytes_of_all,
+            were_swept: AtomicBool::new(false),
+            are_read_whole: AtomicBool::new(false),
+        };
         stretches.resize(bytes);
         stretches
+    }
+
+    /// Is told that a sweep needs most of a table, and tells whether the tables are to be read as a whole now: what a second
+    /// one needs, a third will. What was kept of them is let go before.
+    pub(super) fn are_worth_reading(&self) -> bool {
+        let is_second = self.were_swept.swap(true, Ordering::Relaxed);
+        if !is_second || !self.look().is_at_all() || self.are_read_whole.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        let has_room_for_all = matches!(&*places, Places::All(_));
+        if has_room_for_all {
+            *places = Places::All(All::new(&self.bits));
+        }
+        has_room_for_all
+    }
+
+    /// How many highest bits the values of a stretch of a table share.
+    pub(super) fn bits(&self, table: usize) -> u32 {
+        self.bits[table]
     }
 
     /// Changes how many bytes it takes.
@@ -97,6 +135,7 @@ impl Stretches {
             _ => {}
         }
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        self.are_read_whole.store(false, Ordering::Relaxed);
         if has_room_for_all {
             // What was asked for again is read again.
             *places = Places::All(All::new(&self.bits));
@@ -104,8 +143,8 @@ impl Stretches {
         }
         let cache = lately(bytes);
         if let Places::All(all) = &*places {
-            for (table, stretches) in (0u64..).zip(&all.tables) {
-                for (place, stretch) in (0u64..).zip(stretches) {
+            for (table, stretches) in all.tables.iter().enumerate() {
+                for (place, stretch) in stretches.iter().enumerate() {
                     if let Some(values) = stretch.get() {
                         cache.insert(key(table, place), Arc::clone(values));
                     }
@@ -160,8 +199,8 @@ fn lately(bytes: u64) -> Cache<u64, Arc<[u64]>, Bytes> {
     Cache::with_weighter(entries, bytes, Bytes)
 }
 
-fn key(table: u64, place: u64) -> u64 {
-    table << 48 | place
+fn key(table: usize, place: usize) -> u64 {
+    (table as u64) << 48 | place as u64
 }
 
 /// A look at what is in memory.
@@ -184,9 +223,24 @@ impl Deref for Stretch<'_> {
     }
 }
 
+/// The number of the stretch that a value is in, where those of a table share so many bits.
+fn place(value: u64, bits: u32) -> usize {
+    usize::try_from(value.checked_shr(64 - bits).unwrap_or(0)).unwrap_or(usize::MAX)
+}
+
 impl Look<'_> {
-    fn place(&self, table: usize, value: u64) -> u64 {
-        value.checked_shr(64 - self.1.bits[table]).unwrap_or(0)
+    fn place(&self, table: usize, value: u64) -> usize {
+        place(value, self.1.bits[table])
+    }
+
+    /// Keeps a table as a whole.
+    pub(super) fn keep_whole(&self, table: usize, whole: Whole) {
+        if let Some(Places::All(all)) = self.0.as_deref() {
+            let bytes = whole.bytes();
+            if all.wholes[table].set(whole).is_ok() {
+                all.bytes.fetch_add(bytes, Ordering::Relaxed);
+            }
+        }
     }
 
     /// The first and the last value of the stretch that a value is in.
@@ -202,7 +256,11 @@ impl Look<'_> {
     /// Has the processor fetch the place of the stretch that a value is in.
     pub(super) fn fetch(&self, table: usize, value: u64) {
         if let Some(Places::All(all)) = self.0.as_deref() {
-            prefetch(&all.tables[table], index(self.place(table, value)));
+            let place = self.place(table, value);
+            match all.wholes[table].get() {
+                Some(whole) => whole.fetch(place),
+                None => prefetch(&all.tables[table], place),
+            }
         }
     }
 
@@ -210,8 +268,11 @@ impl Look<'_> {
     pub(super) fn get(&self, table: usize, value: u64) -> Option<Stretch<'_>> {
         let place = self.place(table, value);
         match self.0.as_deref()? {
-            Places::All(all) => all.tables[table][index(place)].get().map(|values| Stretch::Lent(values)),
-            Places::Lately(cache) => cache.get(&key(table as u64, place)).map(Stretch::Shared),
+            Places::All(all) => match all.wholes[table].get() {
+                Some(whole) => Some(Stretch::Lent(whole.get(place))),
+                None => all.tables[table][place].get().map(|values| Stretch::Lent(values)),
+            },
+            Places::Lately(cache) => cache.get(&key(table, place)).map(Stretch::Shared),
         }
     }
 
@@ -222,16 +283,81 @@ impl Look<'_> {
         }
         let place = self.place(table, value);
         match self.0.as_deref() {
-            Some(Places::All(all)) if all.tables[table][index(place)].set(values.into()).is_ok() => {
+            Some(Places::All(all)) if all.tables[table][place].set(values.into()).is_ok() => {
                 // Both counts of an `Arc`, and what an allocation takes.
                 all.bytes.fetch_add(32 + size_of_val(values) as u64, Ordering::Relaxed);
             }
-            Some(Places::Lately(cache)) => cache.insert(key(table as u64, place), values.into()),
+            Some(Places::Lately(cache)) => cache.insert(key(table, place), values.into()),
             None | Some(Places::All(_)) => {}
         }
     }
 }
 
-fn index(place: u64) -> usize {
-    usize::try_from(place).unwrap_or(usize::MAX)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SKETCHES: u64 = 1 << 20;
+
+    fn of(stretches: &Stretches, table: usize, value: u64) -> Option<Vec<u64>> {
+        stretches.look().get(table, value).map(|values| values.to_vec())
+    }
+
+    #[test]
+    fn what_was_kept_is_there_whether_there_is_room_for_all_or_not() {
+        let design = TableDesign::default();
+        let all = Stretches::bytes_of_all(&design, SKETCHES);
+        let stretches = Stretches::new(&design, SKETCHES, all);
+        assert!(stretches.look().is_at_all());
+        let before = stretches.bytes();
+        let ends = [0, 1, 1 << 63, u64::MAX];
+        for (table, value) in (0..design.tables().len()).flat_map(|table| ends.map(|value| (table, value))) {
+            let [from, to] = stretches.bounds(table, value);
+            assert!((from..=to).contains(&value) && to - from == u64::MAX >> stretches.bits(table));
+            stretches.look().keep(table, value, &[from, value, to]);
+            // The first that is kept stays.
+            let kept = if value == 1 { 0 } else { value };
+            assert_eq!(of(&stretches, table, value), Some(vec![from, kept, to]));
+        }
+        assert_eq!(of(&stretches, 0, 5 << 60), None);
+        assert_eq!(stretches.bytes() - before, 4 * 3 * (32 + 24));
+        // As much as is kept still has room.
+        stretches.resize(all / 2);
+        assert!(!stretches.look().is_at_all());
+        assert_eq!(of(&stretches, 3, u64::MAX).map(|values| values.len()), Some(3));
+        stretches.resize(all - 1);
+        assert_eq!(of(&stretches, 3, u64::MAX).map(|values| values.len()), Some(3));
+        stretches.resize(all);
+        assert!(stretches.look().is_at_all());
+        // One that is too long is not kept in either way.
+        stretches.look().keep(0, 0, &vec![0; stretches.most_values + 1]);
+        assert_eq!(of(&stretches, 0, 0), None);
+    }
+
+    #[test]
+    fn tables_are_read_by_the_second_of_their_sweeps_where_all_have_room() {
+        let design = TableDesign::default();
+        let all = Stretches::bytes_of_all(&design, SKETCHES);
+        let stretches = Stretches::new(&design, SKETCHES, all);
+        stretches.look().keep(0, 0, &[7]);
+        assert_eq!([(); 3].map(|()| stretches.are_worth_reading()), [false, true, false]);
+        assert_eq!(of(&stretches, 0, 0), None);
+        stretches.resize(all / 2);
+        assert!(!stretches.are_worth_reading());
+        stretches.resize(all);
+        assert!(stretches.are_worth_reading());
+    }
+
+    #[test]
+    fn nobody_waits_for_a_change() {
+        let design = TableDesign::default();
+        let stretches = Stretches::new(&design, SKETCHES, u64::MAX);
+        stretches.look().keep(0, 0, &[7]);
+        let places = stretches.places.write().unwrap();
+        assert_eq!(of(&stretches, 0, 0), None);
+        stretches.look().keep(0, 0, &[8]);
+        assert_eq!(stretches.bytes(), 0);
+        drop(places);
+        assert_eq!(of(&stretches, 0, 0), Some(vec![7]));
+    }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Tables;
 use super::probe::{Near, Reader, bounds};
-use super::stretches::Look;
+use super::stretches::{Look, Whole};
 use super::within::{between, fetch_between};
 use crate::engine::{Engine, Tier};
 use crate::isa::Isa;
@@ -77,6 +77,9 @@ impl Tables {
                 cut(probes, each).into_iter().map(move |probes| Piece { place, table: *table, probes, needs_most })
             })
             .collect();
+        if pieces.iter().any(|piece| piece.needs_most) {
+            self.read_whole(engine, &asked, threads)?;
+        }
         let (count, is_too_much) = (AtomicUsize::new(0), AtomicBool::new(false));
         let swept = in_threads(threads, pieces.len(), |piece| {
             let mut told = 0;
@@ -96,6 +99,20 @@ impl Tables {
             return Ok(None);
         }
         self.by_query(sketches, &asked, &pieces, swept, threads).map(Some)
+    }
+
+    /// Reads the tables from end to end, where that is worth it and there is room.
+    fn read_whole(&self, engine: &Engine, asked: &[Asked], threads: usize) -> Result<()> {
+        let Some(sealed) = self.sealed.as_ref().filter(|sealed| sealed.stretches.are_worth_reading()) else {
+            return Ok(());
+        };
+        in_threads(threads, asked.len(), |at| {
+            let table = asked[at].table;
+            let whole = Whole::read(engine, sealed, table, sealed.stretches.bits(table))?;
+            sealed.stretches.look().keep_whole(table, whole);
+            Ok(())
+        })?;
+        Ok(())
     }
 
     fn sweep_piece(
