@@ -80,6 +80,10 @@ impl<'de> Visitor<'de> for Picker<'_> {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
+            // Programs take the first or the last of them, and ours would have to be the same.
+            if (is_id && found.id.is_some()) || (is_text && found.text.is_some()) {
+                return Err(A::Error::custom(format!("the field {field:?} comes twice")));
+            }
             let value = map.next_value::<&RawValue>()?.get();
             let text = if value.starts_with('"') {
                 serde_json::from_str(value)
@@ -142,7 +146,7 @@ mod tests {
             (r#"{"id": 18446744073709551615, "text": "t"}"#, "18446744073709551615"),
             (r#"{"id": -1, "text": "t", "more": {"id": "x"}}"#, "-1"),
             ("\u{feff}{\"text\": \"t\", \"id\": \"after\"}\r\n", "after"),
-            (r#"{"id": "old", "id": "last", "text": "t"}"#, "last"),
+            (r#"{"id": "a", "more": 1, "more": 2, "text": "t"}"#, "a"),
             (r#"{"\u0069d": "escaped", "text": "t"}"#, "escaped"),
         ];
         for (line, id) in rows {
@@ -154,13 +158,15 @@ mod tests {
     #[test]
     fn bad_lines_name_the_place_the_reason_and_the_remedy() {
         let long = format!(r#"{{"id": "{}", "text": "t"}}"#, "x".repeat(MAX_ID_BYTES + 1));
-        let rows: [(&[u8], &str); 12] = [
+        let rows: [(&[u8], &str); 14] = [
             (b"not json", "not a JSON object"),
             (b"{\"id\": 1, \"text\": \"t\"", "not a JSON object"),
             (b"[1]", "not a JSON object"),
             (b"{} {}", "not a JSON object"),
             (b"{\"id\": 1}", "no field \"text\""),
             (b"{\"text\": \"t\"}", "no field \"id\""),
+            (b"{\"id\": 1, \"text\": \"t\", \"id\": 1}", "the field \"id\" comes twice at column"),
+            (b"{\"text\": \"t\", \"id\": 1, \"text\": \"u\"}", "the field \"text\" comes twice"),
             (b"{\"id\": 1.5, \"text\": \"t\"}", "\"id\" is a number instead of a string or a whole number"),
             (b"{\"id\": 1, \"text\": null}", "\"text\" is null instead of a string"),
             (b"{\"id\": 1, \"text\": \"\xff\"}", "not UTF-8"),

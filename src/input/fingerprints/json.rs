@@ -87,8 +87,7 @@ fn string<'a>(json: &'a str, field: &str) -> Result<Cow<'a, str>, Refusal> {
     }
 }
 
-/// The values of the fields as they are written. Of a field that occurs twice it is the last, as in
-/// [`Fields`](crate::input::Fields).
+/// The values of the fields as they are written.
 #[derive(Default)]
 struct Found<'a> {
     id: Option<&'a RawValue>,
@@ -119,6 +118,11 @@ impl<'de> Visitor<'de> for Picker<'_> {
             if !is_id && !is_fingerprint {
                 map.next_value::<IgnoredAny>()?;
                 continue;
+            }
+            if (is_id && found.id.is_some()) || (is_fingerprint && found.fingerprint.is_some()) {
+                let name =
+                    if is_id { self.0.id_field.as_deref().unwrap_or_default() } else { &self.0.fingerprint_field };
+                return Err(A::Error::custom(format!("the field {name:?} comes twice")));
             }
             // One field may serve as both.
             let value = map.next_value::<&RawValue>()?;
@@ -180,7 +184,7 @@ mod tests {
             (r#"{"id": "a", "fingerprint": 9007199254740993}"#, "a", 9_007_199_254_740_993),
             (r#"{"id": "\u00e9\n", "fingerprint": "\u0030x1"}"#, "é\n", 1),
             (r#"{"\u0069d": "escaped", "fingerprint": 0}"#, "escaped", 0),
-            (r#"{"id": "old", "id": "last", "fingerprint": 1, "fingerprint": 2}"#, "last", 2),
+            (r#"{"id": "a", "x": 1, "x": 2, "fingerprint": 2}"#, "a", 2),
             (r#"{"id": 123456789012345678901234567890, "fingerprint": 1}"#, "123456789012345678901234567890", 1),
             (r#" { "id" : "a" , "fingerprint" : "F" } "#, "a", 15),
         ];
@@ -208,13 +212,15 @@ mod tests {
     #[test]
     fn bad_lines_name_the_place_the_reason_and_the_remedy() {
         let long = format!(r#"{{"id": "{}", "fingerprint": 1}}"#, "x".repeat(MAX_ID_BYTES + 1));
-        let rows: [(&[u8], &str); 20] = [
+        let rows: [(&[u8], &str); 22] = [
             (b"not json", "not a JSON object"),
             (b"[1]", "not a JSON object"),
             (b"{} {}", "not a JSON object"),
             (b"{\"id\": 1, \"fingerprint\": 1", "not a JSON object"),
             (b"{\"id\": 1}", "there is no field \"fingerprint\""),
             (b"{\"fingerprint\": 1}", "there is no field \"id\""),
+            (b"{\"id\": 1, \"fingerprint\": 1, \"id\": 1}", "the field \"id\" comes twice"),
+            (b"{\"fingerprint\": 1, \"id\": 1, \"fingerprint\": 1}", "the field \"fingerprint\" comes twice"),
             (b"{\"id\": 1, \"fingerprint\": 1.0}", "\"1.0\" is not written as a whole number"),
             (b"{\"id\": 1, \"fingerprint\": 1e3}", "\"1e3\" is not written as a whole number"),
             (b"{\"id\": 1, \"fingerprint\": 18446744073709551616}", "\"18446744073709551616\" is not from"),
