@@ -23,7 +23,7 @@ pub use value::FingerprintEncoding;
 pub(super) use value::shown;
 
 use super::files::Files;
-use super::stream::Stream;
+use super::stream::{Compression, Stream};
 use super::{BadPattern, BadRecord, Inputs};
 use lines::Lines;
 
@@ -32,7 +32,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// The fingerprints of files, of all files below folders, and of the standard input, in the order in which
 /// they are named; the files of a folder by their names.
 ///
-/// Files may be compressed and are walked as [`Inputs`] does it. A byte order mark at the start of a text, carriage
+/// Files may be [compressed](FingerprintInputs::compression) and are walked as [`Inputs`] does it. A byte order mark at the start of a text, carriage
 /// returns and blank lines do no harm. As with [`Inputs`], a file without any record is an error, be it
 /// empty or only the header of a table.
 ///
@@ -60,6 +60,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 pub struct FingerprintInputs {
     files: Files,
     format: FingerprintFormat,
+    compression: Compression,
     wanted: Wanted,
     current: Option<Current>,
     /// An error that comes after the records before it.
@@ -103,14 +104,22 @@ impl FingerprintInputs {
             encoding: FingerprintEncoding::Hex,
             max_record_bytes: Inputs::DEFAULT_MAX_RECORD_BYTES,
         };
-        let (files, format) = (Files::new(paths), FingerprintFormat::Auto);
-        Self { files, format, wanted, current: None, pending: None, bytes_read: Arc::default() }
+        let (files, format, compression) = (Files::new(paths), FingerprintFormat::Auto, Compression::Auto);
+        Self { files, format, compression, wanted, current: None, pending: None, bytes_read: Arc::default() }
     }
 
     /// Sets the format of all files.
     #[must_use]
     pub fn format(mut self, format: FingerprintFormat) -> Self {
         self.format = format;
+        self
+    }
+
+    /// Sets whether files are compressed. An array of fingerprints may begin like a compressed file: one in a hundred
+    /// million does by chance.
+    #[must_use]
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.compression = compression;
         self
     }
 
@@ -184,7 +193,7 @@ impl FingerprintInputs {
                 ("files of this format have no ids", "leave out --id-field, or name another --format");
             return Err(BadRecord::of_file(path, None, reason, remedy));
         }
-        let mut stream = Stream::open(path, &self.bytes_read)?;
+        let mut stream = Stream::open(path, self.compression, &self.bytes_read)?;
         if !matches!(format, Format::U64Le | Format::U64Be) {
             stream.skip_byte_order_mark()?;
         }

@@ -61,6 +61,7 @@ pub use fingerprints::{FingerprintBatch, FingerprintEncoding, FingerprintFormat,
 pub use jsonl::Fields;
 pub use passed_over::PassedOver;
 pub use record::{BadPattern, BadRecord, RawRecord, TextDocument};
+pub use stream::Compression;
 pub use web::{Capture, WebId};
 
 use files::Files;

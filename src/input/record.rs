@@ -180,10 +180,10 @@ impl RawRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRecord {
     file: PathBuf,
-    /// A line or an offset.
+    /// A line, a row or an offset.
     place: Option<String>,
     reason: String,
-    remedy: String,
+    pub(super) remedy: String,
 }
 
 impl BadRecord {

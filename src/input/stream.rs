@@ -25,11 +25,27 @@ const BYTE_ORDER_MARK: [u8; 3] = *b"\xef\xbb\xbf";
 
 /// Returns the ending of a name, in lower case and without that of a compression.
 pub(super) fn ending(path: &Path) -> Option<String> {
-    let of = |path: &Path| path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
-    match of(path).as_deref() {
-        Some("gz" | "zst" | "zstd") => of(&path.with_extension("")),
-        _ => of(path),
-    }
+    if is_compressed(path) { last_ending(&path.with_extension("")) } else { last_ending(path) }
+}
+
+fn last_ending(path: &Path) -> Option<String> {
+    path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase)
+}
+
+/// Whether the name tells of a compression.
+fn is_compressed(path: &Path) -> bool {
+    matches!(last_ending(path).as_deref(), Some("gz" | "zst" | "zstd"))
+}
+
+/// Whether files of fingerprints are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Compression {
+    /// By their first four bytes: gzip, zstd or none.
+    #[default]
+    Auto,
+    /// None of them is, also where the first fingerprints of an array are bytes that a compressed file begins with.
+    None,
 }
 
 /// The bytes of a file, uncompressed.
@@ -46,18 +62,25 @@ impl fmt::Debug for Stream {
 }
 
 impl Stream {
-    pub(super) fn open(path: &Path, bytes_read: &Arc<AtomicU64>) -> Result<Self, BadRecord> {
-        Self::new(Opened::open(path, bytes_read)?)
+    pub(super) fn open(path: &Path, compression: Compression, bytes_read: &Arc<AtomicU64>) -> Result<Self, BadRecord> {
+        let opened = Opened::open(path, bytes_read)?;
+        if compression == Compression::None { Ok(Self::plain(opened)) } else { Self::new(opened) }
+    }
+
+    /// Takes the bytes of a file that was opened as they are.
+    fn plain(opened: Opened) -> Self {
+        let Opened { path, first, rest } = opened;
+        let file = io::Cursor::new(first).chain(BufReader::with_capacity(BUFFER_BYTES, rest));
+        Self { path: Arc::new(path), reader: Box::new(file), compression: "" }
     }
 
     /// Takes a file that was opened.
     pub(super) fn new(opened: Opened) -> Result<Self, BadRecord> {
-        let Opened { path, first, rest } = opened;
         // All four bytes are looked at, since two of fingerprints may be any.
         let mut magic = [0; 4];
-        let count = first.len().min(magic.len());
-        magic[..count].copy_from_slice(&first[..count]);
-        let file = io::Cursor::new(first).chain(BufReader::with_capacity(BUFFER_BYTES, rest));
+        let count = opened.first.len().min(magic.len());
+        magic[..count].copy_from_slice(&opened.first[..count]);
+        let Self { path, reader: file, .. } = Self::plain(opened);
         let (reader, compression): (Box<dyn BufRead + Send>, _) = match magic {
             [0x1f, 0x8b, 8, 0..=0x1f] => {
                 (Box::new(BufReader::with_capacity(BUFFER_BYTES, GzipMembers::new(file))), "gzip")
@@ -72,9 +95,9 @@ impl Stream {
                 decoder.window_log_max(MAX_WINDOW_LOG).map_err(unreadable)?;
                 (Box::new(BufReader::with_capacity(BUFFER_BYTES, decoder)), "zstd")
             }
-            _ => (Box::new(file), ""),
+            _ => (file, ""),
         };
-        Ok(Self { path: Arc::new(path), reader, compression })
+        Ok(Self { path, reader, compression })
     }
 
     /// Passes over a byte order mark. It is for texts, and before anything was read.
@@ -99,6 +122,15 @@ impl Stream {
     pub(super) fn too_long(&self, line: Option<u64>, max_record_bytes: usize) -> BadRecord {
         let reason = format!("the record is longer than {max_record_bytes} bytes");
         self.bad(line, reason, "raise --max-record-bytes, or check that lines end")
+    }
+
+    /// Makes the error of an array whose rest is lost. One that is not compressed may begin as if it were.
+    pub(super) fn broken_array(&self, error: &io::Error) -> BadRecord {
+        let mut bad = self.broken(error, None);
+        if !self.compression.is_empty() && !is_compressed(&self.path) {
+            bad.remedy = format!("{}, or take --compression none if it is not compressed", bad.remedy);
+        }
+        bad
     }
 
     /// Makes the error of a file whose rest is lost.

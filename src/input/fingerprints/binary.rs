@@ -57,7 +57,7 @@ impl Reader for Binary {
         }
         self.offset += (filled - rest.len()) as u64;
         match error {
-            Some(e) => Err(self.stream.broken(&e, None)),
+            Some(e) => Err(self.stream.broken_array(&e)),
             None if rest.is_empty() => Ok(()),
             None => {
                 let (count, offset) = (rest.len(), self.offset);
@@ -73,6 +73,7 @@ impl Reader for Binary {
 mod tests {
     use super::*;
     use crate::input::fingerprints::tests::{Trickle, drain};
+    use crate::input::{Compression, FingerprintInputs};
 
     const EDGES: [u64; 5] = [0, 1, 1 << 63, u64::MAX, 0x0123_4567_89ab_cdef];
 
@@ -105,5 +106,28 @@ mod tests {
         let (found, errors) = drain(Binary::new(Stream::of(Trickle::failing(vec![1; 29], 5), 3), false), false);
         assert_eq!((found.len(), errors.len()), (3, 1));
         assert!(errors[0].starts_with("f: cannot be read"), "{errors:?}");
+    }
+
+    #[test]
+    fn arrays_that_begin_like_compressed_files() {
+        let dir = tempfile::tempdir().unwrap();
+        for magic in [&[0x1f, 0x8b, 8, 0][..], &[0x28, 0xb5, 0x2f, 0xfd], &[0x50, 0x2a, 0x4d, 0x18]] {
+            let mut values = EDGES.map(u64::to_le_bytes).to_vec();
+            values[0][..4].copy_from_slice(magic);
+            let path = dir.path().join("a.u64");
+            std::fs::write(&path, values.concat()).unwrap();
+            let read = |compression| FingerprintInputs::new([&path]).compression(compression);
+            let error = read(Compression::Auto).find_map(Result::err).unwrap().to_string();
+            assert!(error.ends_with(", or take --compression none if it is not compressed"), "{error}");
+            let found: Vec<u64> = read(Compression::None)
+                .flat_map(|batch| batch.unwrap().fingerprints().to_vec())
+                .map(Fingerprint::bits)
+                .collect();
+            assert_eq!((found.len(), &found[1..]), (EDGES.len(), &EDGES[1..]), "{magic:x?}");
+            let named = dir.path().join("a.u64.gz");
+            std::fs::rename(&path, &named).unwrap();
+            let error = FingerprintInputs::new([&named]).find_map(Result::err).unwrap().to_string();
+            assert!(!error.contains("--compression"), "{error}");
+        }
     }
 }

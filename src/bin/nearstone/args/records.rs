@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use nearstone::input::{FingerprintEncoding, FingerprintFormat};
+use nearstone::input::{Compression, FingerprintEncoding, FingerprintFormat};
 
 use super::input::{Reading, Web};
 use crate::failure::Usage;
@@ -30,6 +30,9 @@ pub(crate) struct Records {
     /// How fingerprints are written in CSV, TSV and strings of JSON
     #[arg(long, value_name = "ENCODING", default_value = "hex")]
     pub(crate) encoding: Encoding,
+    /// Whether files of fingerprints are compressed
+    #[arg(long, value_name = "WHICH", default_value = "auto")]
+    pub(crate) compression: FileCompression,
     #[command(flatten)]
     pub(crate) web: Web,
     #[command(flatten)]
@@ -118,6 +121,23 @@ impl LoadFormat {
             Self::Hex => Some(FingerprintFormat::Hex),
             Self::Csv => Some(FingerprintFormat::Csv),
             Self::Tsv => Some(FingerprintFormat::Tsv),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum FileCompression {
+    /// With gzip or zstd where they begin so
+    Auto,
+    /// Not at all, however they begin
+    None,
+}
+
+impl From<FileCompression> for Compression {
+    fn from(compression: FileCompression) -> Self {
+        match compression {
+            FileCompression::Auto => Self::Auto,
+            FileCompression::None => Self::None,
         }
     }
 }

@@ -99,6 +99,7 @@ impl Source<'_> {
         let mut inputs = FingerprintInputs::new(self.inputs)
             .fingerprint_field(&records.fingerprint_field)
             .encoding(records.encoding.into())
+            .compression(records.compression.into())
             .max_record_bytes(records.reading.max_record_bytes);
         if let Some(format) = records.format.and_then(|format| format.of_fingerprints(true)) {
             inputs = inputs.format(format);
