@@ -1,4 +1,4 @@
-//! Documents from files: JSON lines, tables, web archives, texts and folders of them, plain or compressed. Those that
+//! Documents from files: JSON lines, tables, Parquet, web archives, texts and folders of them, plain or compressed. Those that
 //! have a fingerprint already are read by [`FingerprintInputs`].
 //!
 //! Reading is split in two, so that the expensive half can run in many threads: [`Inputs`] yields
@@ -45,6 +45,8 @@ mod gzip;
 mod jsonl;
 mod lines;
 mod opened;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod passed_over;
 mod record;
 mod rows;
@@ -73,8 +75,8 @@ use source::Source;
 #[non_exhaustive]
 pub enum Format {
     /// By the name of the file without `.gz` or `.zst`: `.jsonl` and `.ndjson` are JSON lines, as is
-    /// the standard input; `.csv` and `.tsv` are tables; `.warc` and `.wet` are WARC, `.arc` is ARC, and so is anything that begins like one. Any
-    /// other file is one text.
+    /// the standard input; `.csv` and `.tsv` are tables; `.warc` and `.wet` are WARC, `.arc` is ARC, and so is anything that begins like one;
+    /// `.parquet` is Parquet. Any other file is one text.
     #[default]
     Auto,
     /// One JSON object a line.
@@ -89,6 +91,8 @@ pub enum Format {
     Warc,
     /// A web archive in the format before WARC.
     Arc,
+    /// A column of texts and one of ids, in Parquet. Without the feature `parquet` such files are errors.
+    Parquet,
 }
 
 /// The records of files, of all files below folders, and of the standard input, in the order in which
@@ -155,7 +159,7 @@ impl Inputs {
         self
     }
 
-    /// Sets where JSON lines and tables have their ids and texts.
+    /// Sets where JSON lines, tables and Parquet have their ids and texts.
     #[must_use]
     pub fn fields(mut self, fields: Fields) -> Self {
         self.parsing_mut().fields = fields;

@@ -46,10 +46,7 @@ impl Opened {
             first.truncate(count);
             Ok(Self { path: path.to_owned(), first, rest: Box::new(rest) })
         });
-        opened.map_err(|e| {
-            let remedy = "check the path and its permissions, or leave it out";
-            BadRecord::of_file(path, None, format!("cannot be read ({e})"), remedy)
-        })
+        opened.map_err(|e| BadRecord::unreadable(path, &e))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A record as it was read, and what can be wrong with it.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -66,6 +67,9 @@ pub(super) enum Origin {
     Line(u64),
     /// A row of a table that begins on this line; its id, where it has one.
     Row(u64, Option<String>),
+    /// The row of this number, counted from 1, of a file without lines; its id, where it has one.
+    #[cfg(feature = "parquet")]
+    Numbered(u64, Option<String>),
     Web(Box<Found>),
 }
 
@@ -122,10 +126,9 @@ impl RawRecord {
                 let id = self.file.to_str().ok_or_else(|| self.bad("the path is not UTF-8", remedy))?;
                 TextDocument { id: id.to_owned(), text: self.text()?.to_owned() }
             }
-            Origin::Row(line, id) => {
-                let id = id.clone().unwrap_or_else(|| format!("{}:{line}", self.file.display()));
-                TextDocument { id, text: self.parsing.field(self.text()?.to_owned()) }
-            }
+            Origin::Row(place, id) => self.row(*place, id.as_deref())?,
+            #[cfg(feature = "parquet")]
+            Origin::Numbered(place, id) => self.row(*place, id.as_deref())?,
         };
         if document.id.is_empty() || document.id.len() > MAX_ID_BYTES {
             let reason = format!("the id has {} bytes instead of 1 to {MAX_ID_BYTES}", document.id.len());
@@ -156,6 +159,12 @@ impl RawRecord {
         }
     }
 
+    /// The document of a row.
+    fn row(&self, place: u64, id: Option<&str>) -> Result<TextDocument, BadRecord> {
+        let id = id.map_or_else(|| format!("{}:{place}", self.file.display()), str::to_owned);
+        Ok(TextDocument { id, text: self.parsing.field(self.text()?.to_owned()) })
+    }
+
     /// The bytes as a text.
     fn text(&self) -> Result<&str, BadRecord> {
         let bytes = self.bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&self.bytes);
@@ -171,6 +180,8 @@ impl RawRecord {
         match &self.origin {
             Origin::File => BadRecord::of_file(&self.file, None, reason, remedy),
             Origin::Line(line) | Origin::Row(line, _) => BadRecord::of_file(&self.file, Some(*line), reason, remedy),
+            #[cfg(feature = "parquet")]
+            Origin::Numbered(row, _) => BadRecord::at_row(&self.file, *row, reason, remedy),
             Origin::Web(found) => BadRecord::at(&self.file, found.offset(), reason, remedy),
         }
     }
@@ -202,12 +213,29 @@ impl BadRecord {
         Self { file: file.to_owned(), place, reason: reason.into(), remedy: remedy.into() }
     }
 
+    #[cfg(feature = "parquet")]
+    pub(super) fn at_row(file: &Path, row: u64, reason: impl Into<String>, remedy: impl Into<String>) -> Self {
+        let place = Some(format!(", row {row}"));
+        Self { file: file.to_owned(), place, reason: reason.into(), remedy: remedy.into() }
+    }
+
+    /// Of a file that cannot be opened, or a folder.
+    pub(super) fn unreadable(file: &Path, error: &io::Error) -> Self {
+        let remedy = match error.kind() {
+            io::ErrorKind::NotFound => "check the path, or leave it out",
+            io::ErrorKind::PermissionDenied => "give it read permission, or leave it out",
+            io::ErrorKind::IsADirectory => "name the files in it",
+            _ => "check the path and its permissions, or leave it out",
+        };
+        Self::of_file(file, None, format!("cannot be read ({error})"), remedy)
+    }
+
     pub(super) fn without_records(file: &Path) -> Self {
         Self::of_file(file, None, "has no records", "leave it out, or check what wrote it")
     }
 }
 
-/// `FILE:LINE: reason: remedy`, or `FILE, offset OFFSET: reason: remedy`, in one line.
+/// `FILE:LINE: reason: remedy`, `FILE, row ROW: reason: remedy`, or `FILE, offset OFFSET: reason: remedy`, in one line.
 impl fmt::Display for BadRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Names and reasons may come from the data: no line break or escape of theirs reaches a terminal.

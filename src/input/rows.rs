@@ -134,12 +134,12 @@ pub(super) fn column(names: &[&[u8]], wanted: &str) -> Result<usize, String> {
         (None, _) => "there is no column",
         (Some(_), Some(_)) => "there is more than one column",
     };
-    Err(format!("{problem} {wanted:?} among {}", list(names)))
+    Err(format!("{problem} {wanted:?} among {}", some_of(names.iter().map(|name| shown(name)))))
 }
 
-/// The names in quotation marks; the first ones if they are many.
-fn list(names: &[&[u8]]) -> String {
+/// Lists names; the first ones if they are many.
+pub(super) fn some_of(names: impl ExactSizeIterator<Item = String>) -> String {
     const MOST: usize = 20;
     let more = if names.len() > MOST { format!(" and {} more", names.len() - MOST) } else { String::new() };
-    names.iter().take(MOST).map(|name| shown(name)).collect::<Vec<_>>().join(", ") + &more
+    names.take(MOST).collect::<Vec<_>>().join(", ") + &more
 }

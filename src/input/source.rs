@@ -7,6 +7,8 @@ use std::sync::atomic::AtomicU64;
 
 use super::lines::{Line, next_line};
 use super::opened::Opened;
+#[cfg(feature = "parquet")]
+use super::parquet::Parquet;
 use super::record::{Origin, Parsing};
 use super::stream::{STDIN, Stream, ending};
 use super::table::Table;
@@ -20,6 +22,7 @@ enum Kind {
     Whole,
     Table(u8),
     Archive(Dialect),
+    Parquet,
 }
 
 impl Kind {
@@ -30,6 +33,7 @@ impl Kind {
             Some("tsv") => Self::Table(b'\t'),
             Some("warc" | "wet") => Self::Archive(Dialect::Warc),
             Some("arc") => Self::Archive(Dialect::Arc),
+            Some("parquet") => Self::Parquet,
             _ if path.as_os_str() == STDIN => Self::Lines,
             _ => Self::Whole,
         }
@@ -43,6 +47,7 @@ impl Kind {
             Format::Tsv => Self::Table(b'\t'),
             Format::Warc => Self::Archive(Dialect::Warc),
             Format::Arc => Self::Archive(Dialect::Arc),
+            Format::Parquet => Self::Parquet,
             Format::Auto => {
                 let by_content = Dialect::of_content(&web::beginning(&opened.first)).map(Self::Archive);
                 by_content.unwrap_or_else(|| Self::of_name(&opened.path))
@@ -57,6 +62,8 @@ pub(super) enum Source {
     Plain(Plain),
     Table(Box<Table>),
     Archive(Box<Archive>),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<Parquet>),
 }
 
 impl Source {
@@ -67,6 +74,10 @@ impl Source {
         parsing: &Arc<Parsing>,
         bytes_read: &Arc<AtomicU64>,
     ) -> Result<Self, BadRecord> {
+        // It is read from its end and in pieces, not as a stream.
+        if format == Format::Parquet || (format == Format::Auto && Kind::of_name(path) == Kind::Parquet) {
+            return open_parquet(path, parsing, bytes_read);
+        }
         let opened = Opened::open(path, bytes_read)?;
         let kind = Kind::of(format, &opened);
         if let Kind::Archive(dialect) = kind {
@@ -87,8 +98,25 @@ impl Source {
             Self::Plain(plain) => plain.next(),
             Self::Table(table) => table.next(),
             Self::Archive(archive) => archive.next(),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(parquet) => parquet.next(),
         }
     }
+}
+
+#[cfg(feature = "parquet")]
+fn open_parquet(path: &Path, parsing: &Arc<Parsing>, bytes_read: &Arc<AtomicU64>) -> Result<Source, BadRecord> {
+    if path.as_os_str() == STDIN {
+        let reason = "Parquet is read from its end, which the standard input has not got";
+        return Err(BadRecord::of_file(path, None, reason, "write it to a file first"));
+    }
+    Parquet::open(path, parsing, bytes_read).map(|parquet| Source::Parquet(Box::new(parquet)))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn open_parquet(path: &Path, _: &Arc<Parsing>, _: &Arc<AtomicU64>) -> Result<Source, BadRecord> {
+    let remedy = "build with the feature `parquet`, or convert it to JSON lines";
+    Err(BadRecord::of_file(path, None, "is Parquet, which this build does not read", remedy))
 }
 
 /// A file of lines, or one that is a text.
@@ -185,6 +213,7 @@ mod tests {
         for name in ["a.warc", "a.WARC.gz", "a.warc.zst", "a.warc.wet.gz", "a.wet"] {
             assert_eq!(Kind::of_name(Path::new(name)), Kind::Archive(Dialect::Warc), "{name}");
         }
+        assert_eq!(Kind::of_name(Path::new("a.Parquet")), Kind::Parquet);
         assert_eq!(Kind::of_name(Path::new("a.arc.gz")), Kind::Archive(Dialect::Arc));
         for name in ["a.txt", "LICENSE", "a.json", "jsonl", "a.txt.gz", "a.jsonl.txt", "a.gz"] {
             assert_eq!(Kind::of_name(Path::new(name)), Kind::Whole, "{name}");

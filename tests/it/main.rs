@@ -18,6 +18,8 @@ mod lifecycle;
 mod live;
 mod pairs;
 mod parts;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod real_data;
 mod refusals;
 mod sealed_faults;

@@ -108,8 +108,9 @@ const DEDUP_EXAMPLES: &str = "Examples:
   nearstone dedup ~/docs --include '*.txt' --show-groups 10 > kept-paths.txt
   nearstone dedup crawl.warc.gz --html text --id record --out pages.jsonl
   nearstone dedup articles.csv.gz --id-field url --text-field body > kept.jsonl
+  nearstone dedup train-*.parquet --line-ids > kept.jsonl
 
-Kept records are written in their order: lines of JSON lines as they were, rows of tables and pages of web
+Kept records are written in their order: lines of JSON lines as they were, rows of tables and Parquet and pages of web
 archives (WARC, WET, ARC) as lines {\"id\", \"text\"}, the path of any other file. Records without features (no letter, digit or emoji) are near nothing and are written too.
 A row of --duplicates is {\"id\", \"duplicate_of\", \"distance\"}: the nearest kept document, and how many
 of the 64 bits of the fingerprints differ.
@@ -120,7 +121,7 @@ under a stored id takes the place of the stored one. Ids should not start anew w
 
 /// Keep the first of each group of near-duplicates.
 ///
-/// Reads JSON lines, CSV, TSV, web archives, text files and folders of them, plain or compressed with gzip or
+/// Reads JSON lines, CSV, TSV, Parquet, web archives, text files and folders of them, plain or compressed with gzip or
 /// zstd, and drops every document that is within --max-distance bits of one that was kept before.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = DEDUP_EXAMPLES, after_help = "See --help for examples.")]

@@ -85,13 +85,13 @@ pub(crate) struct Input {
     /// What the records are [default: by the name]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<InputFormat>,
-    /// The field or column with the id, in JSON lines and tables
+    /// The field or column with the id, in JSON lines, tables and Parquet
     #[arg(long, value_name = "NAME", default_value = "id", conflicts_with = "line_ids")]
     pub(crate) id_field: String,
-    /// Take `FILE:LINE` as the id, in JSON lines and tables
+    /// Take `FILE:LINE` as the id, in JSON lines and tables; in Parquet `FILE:ROW`
     #[arg(long)]
     pub(crate) line_ids: bool,
-    /// The field or column with the text, in JSON lines and tables
+    /// The field or column with the text, in JSON lines, tables and Parquet
     #[arg(long, value_name = "NAME", default_value = "text")]
     pub(crate) text_field: String,
     #[command(flatten)]
@@ -120,6 +120,8 @@ pub(crate) enum InputFormat {
     Warc,
     /// Web archives in the format before WARC
     Arc,
+    /// Parquet: a column of texts and one of ids
+    Parquet,
 }
 
 impl Input {
@@ -132,6 +134,7 @@ impl Input {
             Some(InputFormat::Tsv) => Format::Tsv,
             Some(InputFormat::Warc) => Format::Warc,
             Some(InputFormat::Arc) => Format::Arc,
+            Some(InputFormat::Parquet) => Format::Parquet,
         };
         let fields =
             Fields { id: (!self.line_ids).then(|| self.id_field.clone()), text: self.web.text_field(&self.text_field) };

@@ -21,7 +21,7 @@ pub(crate) struct Records {
     /// The field or column with the id
     #[arg(long, value_name = "NAME", default_value = "id")]
     pub(crate) id_field: String,
-    /// The field with the text, in JSON lines
+    /// The field or column with the text, in JSON lines and Parquet
     #[arg(long, value_name = "NAME", default_value = "text")]
     pub(crate) text_field: String,
     /// The field or column with the fingerprint
@@ -83,6 +83,7 @@ fn by_name(path: &Path) -> Option<LoadFormat> {
         "hex" => Some(LoadFormat::Hex),
         "csv" => Some(LoadFormat::Csv),
         "tsv" => Some(LoadFormat::Tsv),
+        "parquet" => Some(LoadFormat::Parquet),
         _ => None,
     }
 }
@@ -98,6 +99,8 @@ pub(crate) enum LoadFormat {
     Warc,
     /// Web archives in the format before WARC
     Arc,
+    /// Parquet: a column of texts and one of ids
+    Parquet,
     /// An array of fingerprints of 8 bytes, little-endian
     U64Le,
     /// An array of fingerprints of 8 bytes, big-endian
@@ -115,7 +118,7 @@ impl LoadFormat {
     pub(crate) fn of_fingerprints(self, are_fingerprints: bool) -> Option<FingerprintFormat> {
         match self {
             Self::JsonLines => are_fingerprints.then_some(FingerprintFormat::JsonLines),
-            Self::Text | Self::Warc | Self::Arc => None,
+            Self::Text | Self::Warc | Self::Arc | Self::Parquet => None,
             Self::U64Le => Some(FingerprintFormat::U64Le),
             Self::U64Be => Some(FingerprintFormat::U64Be),
             Self::Hex => Some(FingerprintFormat::Hex),

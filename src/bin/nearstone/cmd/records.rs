@@ -59,6 +59,7 @@ impl Source<'_> {
             Some(LoadFormat::Text) => Format::Text,
             Some(LoadFormat::Warc) => Format::Warc,
             Some(LoadFormat::Arc) => Format::Arc,
+            Some(LoadFormat::Parquet) => Format::Parquet,
             Some(_) => Format::JsonLines,
             None => Format::Auto,
         };

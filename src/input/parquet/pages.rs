@@ -1,0 +1,201 @@
+//! Pages of a file, checked before memory is taken for them.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::basic::{Encoding, Type};
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::serialized_reader::SerializedPageReader;
+
+use super::delta;
+use super::group::damaged;
+use super::plain::{check_strings, present};
+
+/// A page may be so many times as long as the longest record, since it has many.
+const PAGE_RECORDS: usize = 8;
+
+const WITHOUT_LEVELS: &str = "a page ends within its levels";
+
+/// What a value of a dictionary takes beside its bytes.
+const DICTIONARY_VALUE_BYTES: usize = 32;
+
+/// A file whose pages have a bounded length.
+#[derive(Debug)]
+pub(super) struct FilePages {
+    file: File,
+    length: u64,
+    max_page_bytes: usize,
+}
+
+impl FilePages {
+    pub(super) fn new(file: File, length: u64, max_record_bytes: usize) -> Self {
+        Self { file, length, max_page_bytes: max_record_bytes.saturating_mul(PAGE_RECORDS) }
+    }
+}
+
+fn too_long(limit: usize) -> ParquetError {
+    damaged(&format!("a page is longer than {limit} bytes, which is {PAGE_RECORDS} times --max-record-bytes"))
+}
+
+impl Length for FilePages {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for FilePages {
+    type T = BufReader<File>;
+
+    /// Is asked for the head of each page, and looks into it.
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        let mut reader = self.file.get_read(start)?;
+        let size = uncompressed_bytes(reader.fill_buf()?).ok_or_else(|| damaged("the head of a page is damaged"))?;
+        if size > self.max_page_bytes as u64 { Err(too_long(self.max_page_bytes)) } else { Ok(reader) }
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        // Memory for all of it is taken at once.
+        if start.checked_add(length as u64).is_none_or(|end| end > self.length) {
+            return Err(damaged("the file ends before a page does"));
+        }
+        self.file.get_bytes(start, length)
+    }
+}
+
+/// How long a page is uncompressed, by its head: the second field of a structure in Thrift's compact protocol.
+fn uncompressed_bytes(head: &[u8]) -> Option<u64> {
+    const NEXT_I32: u8 = 0x15;
+    let mut bytes = head.iter().copied();
+    let mut field = || {
+        if bytes.next()? != NEXT_I32 {
+            return None;
+        }
+        let mut value = 0;
+        for shift in (0..35).step_by(7) {
+            let byte = bytes.next()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                // Zigzag; a negative size is refused later.
+                return Some(value >> 1);
+            }
+        }
+        None
+    };
+    field()?;
+    field()
+}
+
+/// Returns the pages of a column.
+pub(super) fn pages(file: &Arc<FilePages>, chunk: &ColumnChunkMetaData, rows: i64) -> Result<Box<dyn PageReader>> {
+    let rows = usize::try_from(rows).map_err(|_| damaged("the number of rows is negative"))?;
+    let pages = SerializedPageReader::new(Arc::clone(file), chunk, rows, None)?;
+    let has_nulls = chunk.column_descr().max_def_level() > 0;
+    let type_ = chunk.column_type();
+    let width = if type_ == Type::INT32 { 4 } else { 8 };
+    Ok(Box::new(Checked { pages, limit: file.max_page_bytes, has_nulls, type_, width }))
+}
+
+/// Pages that tell of no more values than memory can be taken for.
+struct Checked {
+    pages: SerializedPageReader<FilePages>,
+    limit: usize,
+    has_nulls: bool,
+    type_: Type,
+    /// Of a whole number.
+    width: usize,
+}
+
+impl Checked {
+    fn check(&self, page: &mut Page) -> Result<()> {
+        match page {
+            Page::DictionaryPage { buf, num_values, .. } => {
+                let count = *num_values;
+                let size = (count as usize).saturating_mul(DICTIONARY_VALUE_BYTES).saturating_add(buf.len());
+                if size > self.limit {
+                    return Err(too_long(self.limit));
+                }
+                let is_there = || buf.len() / self.width >= count as usize;
+                match self.type_ {
+                    Type::BYTE_ARRAY => check_strings(buf, count.into()),
+                    _ if is_there() => Ok(()),
+                    _ => Err(damaged("a dictionary is shorter than its values")),
+                }
+            }
+            Page::DataPage { buf, encoding, num_values, .. } => {
+                if !self.has_nulls {
+                    return self.check_values(buf, 0, encoding, u64::from(*num_values));
+                }
+                let length = buf.first_chunk().map(|length| u32::from_le_bytes(*length));
+                let end = length.and_then(|length| usize::try_from(length).ok()?.checked_add(4)).unwrap_or(usize::MAX);
+                let levels = buf.get(4..end).ok_or_else(|| damaged(WITHOUT_LEVELS))?;
+                let count = present(levels, *num_values)?;
+                self.check_values(buf, end, encoding, count)
+            }
+            Page::DataPageV2 { buf, encoding, num_values, def_levels_byte_len, rep_levels_byte_len, .. } => {
+                let start = *rep_levels_byte_len as usize;
+                let end = start.saturating_add(*def_levels_byte_len as usize);
+                let levels = buf.get(start..end).ok_or_else(|| damaged(WITHOUT_LEVELS))?;
+                let count = if self.has_nulls { present(levels, *num_values)? } else { u64::from(*num_values) };
+                self.check_values(buf, end, encoding, count)
+            }
+        }
+    }
+
+    /// Checks that the values behind the levels are there; those in a delta encoding are written anew.
+    fn check_values(&self, page: &mut Bytes, levels_end: usize, encoding: &mut Encoding, count: u64) -> Result<()> {
+        let (levels, values) = page.split_at(levels_end);
+        if delta::is_delta(*encoding) {
+            let mut plain = levels.to_vec();
+            // A page of nulls alone may have no values, not even their number.
+            if count > 0 {
+                delta::write_plain(*encoding, values, self.width, &mut plain, self.limit.max(levels.len()))?;
+            }
+            (*page, *encoding) = (plain.into(), Encoding::PLAIN);
+        }
+        if *encoding == Encoding::PLAIN && self.type_ == Type::BYTE_ARRAY {
+            check_strings(&page[levels_end..], count)?;
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for Checked {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Checked {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let mut page = self.pages.get_next_page()?;
+        page.as_mut().map_or(Ok(()), |page| self.check(page))?;
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.pages.skip_next_page()
+    }
+}
+
+/// Takes a panic of the crate, which some damage brings about, for the error that it is.
+pub(super) fn guarded<T>(read: impl FnOnce() -> Result<T>) -> std::result::Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(read) => read.map_err(|e| match e {
+            ParquetError::General(reason) | ParquetError::EOF(reason) => reason,
+            e => e.to_string(),
+        }),
+        Err(_) => Err("its pages are damaged".to_owned()),
+    }
+}

@@ -1,0 +1,234 @@
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+
+use crate::input::{Fields, Inputs};
+
+const SCHEMA: &str = "message m { optional binary text (UTF8); required int32 n; required binary id (UTF8); }";
+
+/// Texts of many lengths, some alike, some null.
+fn texts(count: usize) -> Vec<Option<String>> {
+    (0..count).map(|i| (i % 11 != 3).then(|| format!("text {} {}", i % 17, "x".repeat(i * i % 90)))).collect()
+}
+
+fn number(row: usize) -> i32 {
+    i32::try_from(row).unwrap() * 3 - 5
+}
+
+fn write(properties: WriterProperties, groups: &[&[Option<String>]]) -> Vec<u8> {
+    let schema = parse_message_type(SCHEMA).unwrap().into();
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties.into()).unwrap();
+    let mut first = 0;
+    for rows in groups {
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let values: Vec<ByteArray> = rows.iter().flatten().map(|text| text.as_str().into()).collect();
+        let levels: Vec<i16> = rows.iter().map(|text| i16::from(text.is_some())).collect();
+        column.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None).unwrap();
+        column.close().unwrap();
+        let numbers: Vec<i32> = (0..rows.len()).map(|at| number(first + at)).collect();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int32Type>().write_batch(&numbers, None, None).unwrap();
+        column.close().unwrap();
+        let ids: Vec<ByteArray> = (0..rows.len()).map(|at| format!("id{}", first + at).as_str().into()).collect();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<ByteArrayType>().write_batch(&ids, None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        first += rows.len();
+    }
+    writer.into_inner().unwrap()
+}
+
+/// Every way in which the columns may be written.
+fn every_kind() -> Vec<(String, WriterProperties)> {
+    let codecs = [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::BROTLI(BrotliLevel::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+        Compression::ZSTD(ZstdLevel::default()),
+    ];
+    let encodings =
+        [None, Some(Encoding::PLAIN), Some(Encoding::DELTA_LENGTH_BYTE_ARRAY), Some(Encoding::DELTA_BYTE_ARRAY)];
+    let mut kinds = Vec::new();
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for codec in codecs {
+            for encoding in encodings {
+                let kind = WriterProperties::builder()
+                    .set_writer_version(version)
+                    .set_compression(codec)
+                    .set_data_page_row_count_limit(20)
+                    .set_write_batch_size(10);
+                let kind = match encoding {
+                    None => kind,
+                    Some(encoding) => {
+                        let packed = (encoding != Encoding::PLAIN).then_some(Encoding::DELTA_BINARY_PACKED);
+                        kind.set_dictionary_enabled(false)
+                            .set_column_encoding("text".into(), encoding)
+                            .set_column_encoding("id".into(), encoding)
+                            .set_column_encoding("n".into(), packed.unwrap_or(encoding))
+                    }
+                };
+                kinds.push((format!("{version:?} {codec:?} {encoding:?}"), kind.build()));
+            }
+        }
+    }
+    kinds
+}
+
+fn fields(id: Option<&str>, text: &str) -> Fields {
+    Fields { id: id.map(str::to_owned), text: text.to_owned() }
+}
+
+/// What is read: `id=text`, or the error without the folder.
+fn read(file: &Path, fields: Fields, max_record_bytes: usize) -> Vec<String> {
+    let inputs = Inputs::new([file]).fields(fields).max_record_bytes(max_record_bytes);
+    let (total, counter) = (inputs.total_bytes().unwrap(), inputs.bytes_read());
+    let folder = file.parent().unwrap().display().to_string() + "/";
+    let found = inputs
+        .map(|raw| match raw.and_then(|raw| raw.parse()) {
+            Ok(document) => document.map(|d| format!("{}={}", d.id, d.text)).unwrap(),
+            Err(e) => e.to_string(),
+        })
+        .map(|found| found.replace(&folder, ""))
+        .collect();
+    let read = counter.load(Ordering::Relaxed);
+    assert!(read == total || read == 0, "{read} of {total} bytes");
+    found
+}
+
+fn read_bytes(bytes: &[u8], fields: Fields) -> Vec<String> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("f.parquet");
+    fs::write(&file, bytes).unwrap();
+    read(&file, fields, Inputs::DEFAULT_MAX_RECORD_BYTES)
+}
+
+fn expected(texts: &[Option<String>], id: impl Fn(usize) -> String) -> Vec<String> {
+    texts.iter().enumerate().map(|(at, text)| format!("{}={}", id(at), text.as_deref().unwrap_or_default())).collect()
+}
+
+#[test]
+fn rows_come_back_whatever_the_codec_the_encoding_and_the_groups() {
+    let texts = texts(200);
+    for (kind, properties) in every_kind() {
+        let bytes = write(properties, &[&texts[..90], &[], &texts[90..91], &texts[91..]]);
+        let strings = expected(&texts, |at| format!("id{at}"));
+        assert_eq!(read_bytes(&bytes, fields(Some("id"), "text")), strings, "{kind}");
+        let numbers = expected(&texts, |at| number(at).to_string());
+        assert_eq!(read_bytes(&bytes, fields(Some("n"), "text")), numbers, "{kind}");
+        let by_row = read_bytes(&bytes, fields(None, "text"));
+        assert!(by_row[0].ends_with("f.parquet:1=text 0 ") && by_row.len() == 200, "{kind}: {}", by_row[0]);
+    }
+}
+
+#[test]
+fn damage_is_named_and_never_panics_the_reader() {
+    let texts = texts(60);
+    for (kind, properties) in every_kind() {
+        let bytes = write(properties, &[&texts[..30], &texts[30..]]);
+        for cut in (0..bytes.len()).step_by(13) {
+            let found = read_bytes(&bytes[..cut], fields(Some("id"), "text"));
+            let [error] = &found[..] else { panic!("{kind}: {found:?}") };
+            assert!(error.starts_with("f.parquet: is no sound Parquet file (") && !error.contains('\n'), "{error}");
+        }
+        for at in (0..bytes.len()).step_by(5) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= [0x01, 0xff, 0x80][at % 3];
+            let found = read_bytes(&damaged, fields(Some("id"), "text"));
+            let errors = found.iter().filter(|line| line.starts_with("f.parquet"));
+            assert!(errors.clone().all(|error| !error.contains('\n')), "{kind} {at}: {found:?}");
+            // Rows are lost by name only.
+            assert!(found.len() >= texts.len() || errors.count() > 0, "{kind} {at}: {}", found.len());
+        }
+    }
+}
+
+#[test]
+fn the_rows_before_and_behind_a_damaged_group_are_read() {
+    let texts = texts(90);
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).set_dictionary_enabled(false);
+    let mut bytes = write(properties.build(), &[&texts[..30], &texts[30..60], &texts[60..]]);
+    let second = bytes.windows(4).enumerate().filter(|(_, window)| window == b"id30").map(|(at, _)| at).next().unwrap();
+    // The codec's own length is in front of the ids.
+    bytes[second - 8..second].fill(0xff);
+    let found = read_bytes(&bytes, fields(Some("id"), "text"));
+    assert_eq!(found.len(), 61, "{found:?}");
+    assert!(found[30].starts_with("f.parquet, row 31: from here to row 60 nothing can be read ("), "{}", found[30]);
+    assert!(found[30].ends_with("): fetch or write the file again"), "{}", found[30]);
+    let whole = expected(&texts, |at| format!("id{at}"));
+    assert_eq!((&found[..30], &found[31..]), (&whole[..30], &whole[60..]));
+}
+
+#[test]
+fn columns_that_cannot_be_read_are_named() {
+    let schema = "message m { required int64 id (TIMESTAMP_MILLIS); required group tags (LIST) { repeated group list {
+        required binary element (UTF8); } } required binary body (UTF8); required double score; repeated binary many (UTF8);
+        required fixed_len_byte_array(4) word; required boolean ok; required binary raw; required binary price (DECIMAL(5, 2));
+        required int64 big (UINT_64); }";
+    let schema = parse_message_type(schema).unwrap().into();
+    let writer = SerializedFileWriter::new(Vec::new(), schema, WriterProperties::default().into()).unwrap();
+    let bytes = writer.into_inner().unwrap();
+    let columns = r#""id" (times or decimal numbers), "tags" (nested values), "body" (strings), "score" (numbers), "many" (nested values), "word" (bytes of another kind), "ok" (truth values), "raw" (strings), "price" (bytes of another kind), "big" (whole numbers)"#;
+    for (id, text, reason) in [
+        (None, "text", r#"there is no column "text" among "id", "tags", "body", "score", "many", "word", "ok", "raw", "price", "big": name the column with --text-field"#.to_owned()),
+        (None, "tags", format!(r#"the column "tags" has nested values instead of strings; there are {columns}: name the column with --text-field"#)),
+        (None, "element", r#"there is no column "element" among"#.to_owned()),
+        (None, "big", r#"the column "big" has whole numbers instead of strings;"#.to_owned()),
+        (None, "many", r#"the column "many" has nested values instead of strings;"#.to_owned()),
+        (None, "price", r#"the column "price" has bytes of another kind instead of strings;"#.to_owned()),
+        (Some("id"), "body", format!(r#"the column "id" has times or decimal numbers instead of strings or whole numbers; there are {columns}: name the column with --id-field, or take --line-ids"#)),
+        (Some("score"), "body", r#"the column "score" has numbers instead of"#.to_owned()),
+        (Some("big"), "raw", "has no records".to_owned()),
+    ] {
+        let found = read_bytes(&bytes, fields(id, text));
+        assert!(found.len() == 1 && found[0].starts_with(&format!("f.parquet: {reason}")), "{found:?} {reason}");
+    }
+}
+
+#[test]
+fn ids_may_be_any_whole_number_and_bad_rows_are_named() {
+    let schema = "message m { optional int64 id (UINT_64); required binary text; optional binary name (UTF8); }";
+    let schema = parse_message_type(schema).unwrap().into();
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, WriterProperties::default().into()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int64Type>().write_batch(&[-1, i64::MIN, 0], Some(&[1, 1, 0, 1]), None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let texts = [&b"one"[..], b"\xff", b"three", &[b'x'; 200]].map(|text| text.to_vec().into());
+    column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let names = [&b"a"[..], b"\xfe", b""].map(|text| text.to_vec().into());
+    column.typed::<ByteArrayType>().write_batch(&names, Some(&[1, 1, 0, 1]), None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("f.parquet");
+    fs::write(&file, writer.into_inner().unwrap()).unwrap();
+    let found = read(&file, fields(Some("id"), "text"), 100);
+    let expected = [
+        "18446744073709551615=one",
+        "f.parquet, row 2: the record is not UTF-8 (byte 1 of it): convert it to UTF-8, or leave it out",
+        "f.parquet, row 3: the id is null: name another column with --id-field, or take --line-ids",
+        "f.parquet, row 4: the record is longer than 100 bytes: raise --max-record-bytes, or leave it out",
+    ];
+    assert_eq!(found, expected);
+    let found = read(&file, fields(Some("name"), "text"), 300);
+    assert_eq!(found[1], "f.parquet, row 2: the id is not UTF-8: name another column with --id-field");
+    assert!(found[3].starts_with("f.parquet, row 4: the id has 0 bytes instead of 1 to 1024"), "{}", found[3]);
+    // A page of more than eight times the longest record.
+    let found = read(&file, fields(Some("id"), "text"), 20);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].contains("a page is longer than 160 bytes, which is 8 times --max-record-bytes"), "{}", found[0]);
+}
