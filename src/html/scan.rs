@@ -19,6 +19,8 @@ pub(super) struct Tag<'a> {
     pub(super) is_empty: bool,
     /// How many attributes it has, or more.
     pub(super) attributes: usize,
+    /// All of it, from one angle bracket to the other.
+    pub(super) source: &'a str,
 }
 
 /// Elements whose content is nothing to read.
@@ -93,8 +95,8 @@ impl<'a> Scan<'a> {
             self.at = bytes.len();
             return None;
         };
-        self.at = end + 1;
-        Some(Tag { name, is_end, is_empty: bytes[end - 1] == b'/', attributes: count })
+        let source = self.take(end + 1);
+        Some(Tag { name, is_end, is_empty: bytes[end - 1] == b'/', attributes: count, source })
     }
 
     /// Passes over the content of an element that is nothing to read.

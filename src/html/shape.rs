@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::scan::{Piece, Scan};
+use super::scan::{Piece, Scan, Tag};
 
 /// Larger pages are not taken apart. The largest of the web are of some MB.
 const MAX_BYTES: usize = 8 << 20;
@@ -14,6 +14,9 @@ const MAX_ATTRIBUTES: usize = 1_000;
 const MAX_DEPTH: usize = 512;
 /// A parser repeats elements of formatting that are open in each block that begins.
 const MAX_REPEATED: usize = 500_000;
+/// Where the tree is written as HTML, each `&`, and each character from U+0080 to U+00BF, has what is left of its text searched
+/// for angle brackets: so many bytes are read in about half a second.
+const MAX_SEARCHED: usize = 10_000_000_000;
 
 /// Elements without a content.
 const VOID: [&str; 16] = [
@@ -31,6 +34,73 @@ const ENDED: [&str; 20] = [
 const FORMATTING: [&str; 14] =
     ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
 
+/// Elements that end a text wherever they may stand, but in a list of choices, or in a table outside of its cells: there tags
+/// are dropped or moved, and the texts around them become one.
+const SPLITTING: [&str; 24] = [
+    "a",
+    "article",
+    "b",
+    "blockquote",
+    "br",
+    "dd",
+    "div",
+    "dt",
+    "em",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "hr",
+    "i",
+    "img",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "span",
+    "strong",
+    "ul",
+];
+
+/// What of a page is searched when it is written: each text as often as it has characters that are written otherwise.
+#[derive(Default)]
+struct Searched {
+    before: usize,
+    length: usize,
+    special: usize,
+    is_in_cell: bool,
+}
+
+impl Searched {
+    fn add(&mut self, text: &str) {
+        self.length += text.len();
+        self.special += special(text);
+    }
+
+    /// Takes note of a tag, which may end the text before it.
+    fn tag(&mut self, tag: &Tag<'_>, name: &str, is_in_table: bool, is_in_select: bool) {
+        match name {
+            "td" | "th" | "caption" => self.is_in_cell = !tag.is_end,
+            "table" | "tbody" | "tfoot" | "thead" | "tr" => self.is_in_cell = false,
+            _ => {}
+        }
+        let splits = SPLITTING.binary_search(&name).is_ok() || matches!(name, "td" | "th" | "caption") && is_in_table;
+        if splits && !tag.is_end && !is_in_select && (!is_in_table || self.is_in_cell) {
+            *self = Self { before: self.bytes(), is_in_cell: self.is_in_cell, ..Self::default() };
+        }
+        self.before += special(tag.source).saturating_mul(tag.source.len());
+    }
+
+    fn bytes(&self) -> usize {
+        self.before.saturating_add(self.special.saturating_mul(self.length))
+    }
+}
+
+fn special(text: &str) -> usize {
+    memchr::memchr2_iter(b'&', 0xc2, text.as_bytes()).count()
+}
+
 /// Whether a tree of the page can be built, and searched, with little work.
 pub(super) fn is_tame(html: &str) -> bool {
     if html.len() > MAX_BYTES {
@@ -38,13 +108,21 @@ pub(super) fn is_tame(html: &str) -> bool {
     }
     let mut open: HashMap<String, usize> = HashMap::new();
     let (mut tags, mut depth, mut formatting, mut repeated) = (0, 0usize, 0usize, 0usize);
-    let mut name = String::new();
+    let (mut name, mut searched) = (String::new(), Searched::default());
     for piece in Scan::new(html) {
-        let Piece::Tag(tag) = piece else { continue };
+        let tag = match piece {
+            Piece::Tag(tag) => tag,
+            Piece::Text(text) | Piece::Verbatim(text) => {
+                searched.add(text);
+                continue;
+            }
+        };
         name.clear();
         name.push_str(tag.name);
         name.make_ascii_lowercase();
         let is_in = |names: &[&str]| names.binary_search(&&name[..]).is_ok();
+        let is_open = |name| open.get(name).is_some_and(|&count| count > 0);
+        searched.tag(&tag, &name, is_open("table"), is_open("select"));
         tags += 1;
         let is_formatting = is_in(&FORMATTING);
         if tag.is_end {
@@ -69,7 +147,7 @@ pub(super) fn is_tame(html: &str) -> bool {
             return false;
         }
     }
-    true
+    searched.bytes() <= MAX_SEARCHED
 }
 
 #[cfg(test)]
@@ -78,7 +156,7 @@ mod tests {
 
     #[test]
     fn names_are_sorted() {
-        assert!(VOID.is_sorted() && ENDED.is_sorted() && FORMATTING.is_sorted());
+        assert!(SPLITTING.is_sorted() && VOID.is_sorted() && ENDED.is_sorted() && FORMATTING.is_sorted());
     }
 
     #[test]
@@ -88,6 +166,10 @@ mod tests {
             "<div><b>x</b></div>".repeat(5_000),
             format!("{}x{}", "<div>".repeat(500), "</div>".repeat(500)),
             format!("<p {}>", "a=b ".repeat(900)),
+            "Tea &amp; milk ".repeat(20_000),
+            format!("<p>{}", "Tea &amp; milk ".repeat(100)).repeat(4_000),
+            format!("<table>{}", format!("<tr><td>{}</td>", "\u{a0}&nbsp;".repeat(100)).repeat(9_000)),
+            format!("<table>{}", "<tr><td>\u{a0}&nbsp;</td>\n<td><p>&nbsp;<p>".repeat(15_000)),
         ];
         for html in tame {
             assert!(is_tame(&html), "{}", &html[..40]);
@@ -99,6 +181,12 @@ mod tests {
             "x".repeat((8 << 20) + 1),
             format!("<p {}>", "a=b ".repeat(1_001)),
             format!("{}{}", "<b>".repeat(400), "<p>".repeat(2_000)),
+            "&".repeat(110_000),
+            "\u{b0}".repeat(110_000),
+            format!("<p><a href=\"{}\">", "&a=b".repeat(60_000)),
+            format!("<table>{}", format!("{}<p>", "&".repeat(100)).repeat(2_000)),
+            format!("<select>{}", format!("{}<p>", "&".repeat(100)).repeat(2_000)),
+            format!("<body>{}", format!("{}<body>", "&".repeat(100)).repeat(2_000)),
         ];
         for html in wild {
             assert!(!is_tame(&html), "{}", &html[..9]);
