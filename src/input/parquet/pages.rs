@@ -98,7 +98,7 @@ pub(super) fn pages(file: &Arc<FilePages>, chunk: &ColumnChunkMetaData, rows: i6
     let has_nulls = chunk.column_descr().max_def_level() > 0;
     let type_ = chunk.column_type();
     let width = if type_ == Type::INT32 { 4 } else { 8 };
-    Ok(Box::new(Checked { pages, limit: file.max_page_bytes, has_nulls, type_, width }))
+    Ok(Box::new(Checked { pages, limit: file.max_page_bytes, has_nulls, has_dictionary: false, type_, width }))
 }
 
 /// Pages that tell of no more values than memory can be taken for.
@@ -106,15 +106,17 @@ struct Checked {
     pages: SerializedPageReader<FilePages>,
     limit: usize,
     has_nulls: bool,
+    has_dictionary: bool,
     type_: Type,
     /// Of a whole number.
     width: usize,
 }
 
 impl Checked {
-    fn check(&self, page: &mut Page) -> Result<()> {
+    fn check(&mut self, page: &mut Page) -> Result<()> {
         match page {
             Page::DictionaryPage { buf, num_values, .. } => {
+                self.has_dictionary = true;
                 let count = *num_values;
                 let size = (count as usize).saturating_mul(DICTIONARY_VALUE_BYTES).saturating_add(buf.len());
                 if size > self.limit {
@@ -127,9 +129,12 @@ impl Checked {
                     _ => Err(damaged("a dictionary is shorter than its values")),
                 }
             }
-            Page::DataPage { buf, encoding, num_values, .. } => {
+            Page::DataPage { buf, encoding, num_values, def_level_encoding, .. } => {
                 if !self.has_nulls {
                     return self.check_values(buf, 0, encoding, u64::from(*num_values));
+                }
+                if *def_level_encoding != Encoding::RLE {
+                    return Err(damaged(&format!("the levels of a page are in the encoding {def_level_encoding}")));
                 }
                 let length = buf.first_chunk().map(|length| u32::from_le_bytes(*length));
                 let end = length.and_then(|length| usize::try_from(length).ok()?.checked_add(4)).unwrap_or(usize::MAX);
@@ -149,6 +154,16 @@ impl Checked {
 
     /// Checks that the values behind the levels are there; those in a delta encoding are written anew.
     fn check_values(&self, page: &mut Bytes, levels_end: usize, encoding: &mut Encoding, count: u64) -> Result<()> {
+        match *encoding {
+            Encoding::PLAIN => {}
+            Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY if self.has_dictionary => {}
+            Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => {
+                return Err(damaged("a page needs a dictionary, and there is none"));
+            }
+            Encoding::BYTE_STREAM_SPLIT | Encoding::DELTA_BINARY_PACKED if self.type_ != Type::BYTE_ARRAY => {}
+            Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY if self.type_ == Type::BYTE_ARRAY => {}
+            other => return Err(damaged(&format!("a page is in the encoding {other}"))),
+        }
         let (levels, values) = page.split_at(levels_end);
         if delta::is_delta(*encoding) {
             let mut plain = levels.to_vec();
@@ -176,7 +191,9 @@ impl Iterator for Checked {
 impl PageReader for Checked {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let mut page = self.pages.get_next_page()?;
-        page.as_mut().map_or(Ok(()), |page| self.check(page))?;
+        if let Some(page) = &mut page {
+            self.check(page)?;
+        }
         Ok(page)
     }
 

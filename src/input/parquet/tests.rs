@@ -232,3 +232,20 @@ fn ids_may_be_any_whole_number_and_bad_rows_are_named() {
     assert_eq!(found.len(), 1);
     assert!(found[0].contains("a page is longer than 160 bytes, which is 8 times --max-record-bytes"), "{}", found[0]);
 }
+
+/// The crate takes it for granted that a page whose values are numbers of a dictionary comes behind one.
+#[test]
+fn a_page_without_its_dictionary_is_damage() {
+    let texts = texts(40);
+    let bytes = write(WriterProperties::builder().build(), &[&texts]);
+    let mut found = 0;
+    // The first page of the texts is the dictionary: its head says so in the first field, a 2 in zigzag.
+    for at in (0..bytes.len() - 3).filter(|&at| bytes[at..].starts_with(b"\x15\x04\x15")) {
+        let mut damaged = bytes.clone();
+        // An index page, which is passed over.
+        damaged[at + 1] = 2;
+        let rows = read_bytes(&damaged, fields(Some("id"), "text"));
+        found += usize::from(rows[0].contains("a page needs a dictionary, and there is none"));
+    }
+    assert!(found > 0);
+}
