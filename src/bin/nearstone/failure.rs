@@ -61,7 +61,8 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
     }
 }
 
-/// The error and its causes in one line, without causes that the text before has told already.
+/// The error and its causes in one line, without causes that the text before has told already; and what to do about it where
+/// it comes from the system, which tells only the cause.
 pub(crate) fn message(error: &anyhow::Error) -> String {
     let mut message = String::new();
     for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
@@ -69,10 +70,46 @@ pub(crate) fn message(error: &anyhow::Error) -> String {
             message = if message.is_empty() { cause } else { format!("{message}: {cause}") };
         }
     }
+    if let Some(remedy) = error.chain().find_map(|cause| remedy(cause.downcast_ref::<io::Error>()?.kind())) {
+        message = format!("{message}: {remedy}");
+    }
     message.replace('\n', " ")
+}
+
+/// What helps against an error of the system.
+fn remedy(kind: io::ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        io::ErrorKind::PermissionDenied => "check the permissions of the file and its folders, or run as its owner",
+        io::ErrorKind::NotFound => "check the path",
+        io::ErrorKind::StorageFull => "make room, or name another place",
+        io::ErrorKind::ReadOnlyFilesystem => "name a place that can be written to",
+        _ => return None,
+    })
 }
 
 /// Whether the reader of our output went away, as `head` does when it has enough.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn errors_of_the_system_end_with_a_remedy() {
+        let failed = |kind: io::ErrorKind| {
+            let failed: anyhow::Result<()> = Err(io::Error::from(kind)).context("cannot write x");
+            message(&failed.unwrap_err())
+        };
+        let denied =
+            "cannot write x: permission denied: check the permissions of the file and its folders, or run as its owner";
+        assert_eq!(failed(io::ErrorKind::PermissionDenied), denied);
+        assert_eq!(
+            failed(io::ErrorKind::StorageFull),
+            "cannot write x: no storage space: make room, or name another place"
+        );
+        assert_eq!(failed(io::ErrorKind::TimedOut), "cannot write x: timed out");
+    }
 }
