@@ -1,5 +1,8 @@
 //! The head of a gzip member (RFC 1952).
 
+/// No path is as long. Where members are looked for behind damage, each that seems to begin is read up to here.
+const MAX_NAME_BYTES: usize = 4096;
+
 /// Returns the length of the head that the bytes begin with, or `None` where more of them are needed.
 pub(super) fn head_bytes(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
     const IS_NONE: &str = "something that is no gzip member stands here";
@@ -20,8 +23,12 @@ pub(super) fn head_bytes(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
     // A name and a comment, which end with a zero.
     for flag in [8, 16] {
         if flags & flag != 0 {
-            let Some(end) = bytes.get(length..).and_then(|rest| memchr::memchr(0, rest)) else { return Ok(None) };
-            length += end + 1;
+            let rest = bytes.get(length..).unwrap_or_default();
+            match memchr::memchr(0, &rest[..rest.len().min(MAX_NAME_BYTES)]) {
+                Some(end) => length += end + 1,
+                None if rest.len() >= MAX_NAME_BYTES => return Err(IS_NONE),
+                None => return Ok(None),
+            }
         }
     }
     length += if flags & 2 != 0 { 2 } else { 0 };
@@ -57,6 +64,8 @@ mod tests {
             let length = head.len();
             assert_eq!(head_bytes(&[&head[..], b"data"].concat()), Ok(Some(length)), "{head:x?}");
         }
+        assert!(head_bytes(&with(8, &[b'x'; MAX_NAME_BYTES])).is_err());
+        assert_eq!(head_bytes(&with(8, &[b'x'; MAX_NAME_BYTES - 1])), Ok(None));
         for other in [&b"WARC/1.0"[..], &[0x1f, 0x8b, 7], &with(0x20, b"")] {
             assert!(head_bytes(other).is_err(), "{other:x?}");
         }
