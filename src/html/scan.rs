@@ -37,11 +37,13 @@ pub(super) struct Scan<'a> {
     are_comments_open: bool,
     /// A quotation mark in a tag was not closed; from there on tags end with their first angle bracket.
     are_quotes_open: bool,
+    /// How long the tag is in which the page ends, if it does.
+    pub(super) unfinished: usize,
 }
 
 impl<'a> Scan<'a> {
     pub(super) fn new(html: &'a str) -> Self {
-        Self { html, at: 0, are_comments_open: false, are_quotes_open: false }
+        Self { html, at: 0, are_comments_open: false, are_quotes_open: false, unfinished: 0 }
     }
 
     fn bytes(&self) -> &'a [u8] {
@@ -92,6 +94,7 @@ impl<'a> Scan<'a> {
             Some(Attributes { end: begin + length + count, count })
         });
         let Some(Attributes { end, count }) = attributes else {
+            self.unfinished = bytes.len() - self.at;
             self.at = bytes.len();
             return None;
         };

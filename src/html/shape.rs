@@ -10,6 +10,8 @@ const MAX_BYTES: usize = 8 << 20;
 const MAX_TAGS: usize = 100_000;
 /// A parser compares each attribute of a tag with all others of it.
 const MAX_ATTRIBUTES: usize = 1_000;
+/// The tag in which a page ends may have so many bytes: its attributes are not counted.
+const MAX_UNFINISHED: usize = 10_000;
 /// Browsers nest elements 512 deep at most.
 const MAX_DEPTH: usize = 512;
 /// A parser repeats elements of formatting that are open in each block that begins.
@@ -109,7 +111,8 @@ pub(super) fn is_tame(html: &str) -> bool {
     let mut open: HashMap<String, usize> = HashMap::new();
     let (mut tags, mut depth, mut formatting, mut repeated) = (0, 0usize, 0usize, 0usize);
     let (mut name, mut searched) = (String::new(), Searched::default());
-    for piece in Scan::new(html) {
+    let mut scan = Scan::new(html);
+    for piece in &mut scan {
         let tag = match piece {
             Piece::Tag(tag) => tag,
             Piece::Text(text) | Piece::Verbatim(text) => {
@@ -147,7 +150,7 @@ pub(super) fn is_tame(html: &str) -> bool {
             return false;
         }
     }
-    searched.bytes() <= MAX_SEARCHED
+    searched.bytes() <= MAX_SEARCHED && scan.unfinished <= MAX_UNFINISHED
 }
 
 #[cfg(test)]
@@ -181,6 +184,7 @@ mod tests {
             "x".repeat((8 << 20) + 1),
             format!("<p {}>", "a=b ".repeat(1_001)),
             format!("{}{}", "<b>".repeat(400), "<p>".repeat(2_000)),
+            format!("<p {}", "a=b ".repeat(3_000)),
             "&".repeat(110_000),
             "\u{b0}".repeat(110_000),
             format!("<p><a href=\"{}\">", "&a=b".repeat(60_000)),
