@@ -17,9 +17,9 @@ mod golden;
 mod lifecycle;
 mod live;
 mod pairs;
-mod parts;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod parts;
 mod real_data;
 mod refusals;
 mod sealed_faults;
