@@ -24,7 +24,7 @@ use holders::{Ids, holders};
 const CHUNK: usize = 1 << 18;
 
 /// A thread looks up the documents of at least so many sketches, and puts together so many answers, at once.
-const TOGETHER: usize = 1 << 10;
+const TOGETHER: usize = 256;
 
 /// Each thread gets so many parts of what is looked up.
 const PARTS_A_THREAD: usize = 4;

@@ -193,7 +193,7 @@ impl<S: Sketch> Store<S> {
     /// default; this one is as it was. Answers do not depend on it.
     #[must_use]
     pub fn with_threads(&self, threads: NonZeroUsize) -> Self {
-        Self { threads: threads.get(), ..self.clone() }
+        Self { threads: threads.get().min(threads::MOST_THREADS), ..self.clone() }
     }
 
     /// Stores a document, in place of the one that has its id. Returns the sketch that it replaced.

@@ -86,13 +86,15 @@ impl<S: Sketch> Shared<S> {
     pub(super) fn set_generations(&self, generations: Generations) -> Result<()> {
         let view = Arc::new(View::open(&self.engine, &self.record, self.settings, generations, Some(&*self.view()))?);
         let record = StoreRecord { generations, ..self.record.clone() };
-        let _held = self.claims.hold(Claim::standstill());
+        let standstill = self.claims.hold(Claim::standstill());
         self.engine.set_record(&record.encode()).inspect_err(|_| self.changes.are_uncertain())?;
         // All threads see it at once.
         let held: Vec<_> = self.view.iter().map(|view| view.write().unwrap_or_else(PoisonError::into_inner)).collect();
-        for mut in_use in held {
-            *in_use = Arc::new(Arc::clone(&view));
-        }
+        // The old one goes when nobody waits for it.
+        let replaced = held.into_iter().map(|mut in_use| std::mem::replace(&mut *in_use, Arc::new(Arc::clone(&view))));
+        let old: Vec<_> = replaced.collect();
+        drop(standstill);
+        drop(old);
         Ok(())
     }
 

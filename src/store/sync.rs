@@ -1,4 +1,4 @@
-//! The locks of [`claims`](super::claims), so that its tests can put others in their place.
+//! What [`claims`](super::claims) share with other threads, so that its tests can put others in their place.
 
 pub(super) use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -7,7 +7,7 @@ use std::thread;
 use crate::Result;
 
 /// More threads than this are of no use to anyone.
-const MOST_THREADS: usize = 1024;
+pub(super) const MOST_THREADS: usize = 1024;
 
 /// How many threads the machine runs at once.
 pub(super) fn available() -> usize {

@@ -138,8 +138,10 @@ impl Tables {
             }
             let before = stats.tables.len().max(1);
             if way == Way::Cheapest && self.is_crowded(engine, near.work, stats.candidates, before, left)? {
+                drop(stretches);
+                drop(look);
                 self.scan(engine, &mut near, stats)?;
-                break;
+                return Ok(near.into_found());
             }
             left -= 1;
             let permuted = table.permute(*sketch);

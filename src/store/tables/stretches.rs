@@ -8,7 +8,8 @@
 //! Where there is room for all stretches, each has a place of its own, which is written once and read without a lock, or all
 //! of a table are read at once for batches that need most of them.
 //! Otherwise a cache keeps those that are asked for again. What is there is looked at under a lock that only a change
-//! from one to the other takes for itself; nobody waits for that: meanwhile nothing is there.
+//! from one to the other takes for itself. Who looks does not wait for that: meanwhile nothing is there. Who makes the
+//! change waits for looks to end, so they are not held for long, nor while a table is read from end to end.
 
 mod whole;
 
@@ -80,6 +81,34 @@ impl All {
         let wholes = bits.iter().map(|_| OnceLock::new()).collect();
         Self { tables: bits.iter().map(places).collect(), wholes, bytes: AtomicU64::new(0) }
     }
+
+    fn of_cache(cache: &Cache<u64, Arc<[u64]>, Bytes>, bits: &[u32]) -> Self {
+        let all = Self::new(bits);
+        for (key, values) in cache.iter() {
+            all.keep(usize::try_from(key >> 48).unwrap_or(usize::MAX), number(key & ones(48)), values);
+        }
+        all
+    }
+
+    fn to_cache(&self, bytes: u64) -> Cache<u64, Arc<[u64]>, Bytes> {
+        let cache = lately(bytes);
+        for (table, stretches) in self.tables.iter().enumerate() {
+            for (place, stretch) in stretches.iter().enumerate() {
+                if let Some(values) = stretch.get() {
+                    cache.insert(key(table, place), Arc::clone(values));
+                }
+            }
+        }
+        cache
+    }
+
+    fn keep(&self, table: usize, place: usize, values: Arc<[u64]>) {
+        // Both counts of an `Arc`, and what an allocation takes.
+        let bytes = 32 + size_of_val(&*values) as u64;
+        if self.tables[table][place].set(values).is_ok() {
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Stretches {
@@ -89,16 +118,15 @@ impl Stretches {
         let bits: Vec<u32> = design.tables().iter().map(|table| table.prefix_bits().min(spread).min(48)).collect();
         let bytes_of_all = Self::bytes_of_all(design, sketches);
         let most_values = usize::try_from((bytes / MOST_SHARE / 8).max(4 * FEWEST_VALUES)).unwrap_or(usize::MAX);
-        let stretches = Self {
-            places: ShardedLock::new(Places::Lately(lately(0))),
+        let places = if bytes >= bytes_of_all { Places::All(All::new(&bits)) } else { Places::Lately(lately(bytes)) };
+        Self {
+            places: ShardedLock::new(places),
             bits,
             most_values,
             bytes_of_all,
             were_swept: AtomicBool::new(false),
             are_read_whole: AtomicBool::new(false),
-        };
-        stretches.resize(bytes);
-        stretches
+        }
     }
 
     /// Is told that a sweep needs most of a table, and tells whether the tables are to be read as a whole now: what a second
@@ -135,23 +163,14 @@ impl Stretches {
             _ => {}
         }
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have been here in the meantime.
+        let other = match &*places {
+            Places::All(all) if !has_room_for_all => Places::Lately(all.to_cache(bytes)),
+            Places::Lately(cache) if has_room_for_all => Places::All(All::of_cache(cache, &self.bits)),
+            _ => return,
+        };
         self.are_read_whole.store(false, Ordering::Relaxed);
-        if has_room_for_all {
-            // What was asked for again is read again.
-            *places = Places::All(All::new(&self.bits));
-            return;
-        }
-        let cache = lately(bytes);
-        if let Places::All(all) = &*places {
-            for (table, stretches) in all.tables.iter().enumerate() {
-                for (place, stretch) in stretches.iter().enumerate() {
-                    if let Some(values) = stretch.get() {
-                        cache.insert(key(table, place), Arc::clone(values));
-                    }
-                }
-            }
-        }
-        *places = Places::Lately(cache);
+        *places = other;
     }
 
     /// The bytes that all stretches of so many sketches take.
@@ -225,7 +244,11 @@ impl Deref for Stretch<'_> {
 
 /// The number of the stretch that a value is in, where those of a table share so many bits.
 fn place(value: u64, bits: u32) -> usize {
-    usize::try_from(value.checked_shr(64 - bits).unwrap_or(0)).unwrap_or(usize::MAX)
+    number(value.checked_shr(64 - bits).unwrap_or(0))
+}
+
+fn number(place: u64) -> usize {
+    usize::try_from(place).unwrap_or(usize::MAX)
 }
 
 impl Look<'_> {
@@ -283,12 +306,9 @@ impl Look<'_> {
         }
         let place = self.place(table, value);
         match self.0.as_deref() {
-            Some(Places::All(all)) if all.tables[table][place].set(values.into()).is_ok() => {
-                // Both counts of an `Arc`, and what an allocation takes.
-                all.bytes.fetch_add(32 + size_of_val(values) as u64, Ordering::Relaxed);
-            }
+            Some(Places::All(all)) => all.keep(table, place, values.into()),
             Some(Places::Lately(cache)) => cache.insert(key(table, place), values.into()),
-            None | Some(Places::All(_)) => {}
+            None => {}
         }
     }
 }
@@ -329,9 +349,14 @@ mod tests {
         assert_eq!(of(&stretches, 3, u64::MAX).map(|values| values.len()), Some(3));
         stretches.resize(all);
         assert!(stretches.look().is_at_all());
+        assert_eq!(of(&stretches, 3, u64::MAX).map(|values| values.len()), Some(3));
+        assert_eq!(stretches.bytes() - before, 4 * 3 * (32 + 24));
         // One that is too long is not kept in either way.
-        stretches.look().keep(0, 0, &vec![0; stretches.most_values + 1]);
-        assert_eq!(of(&stretches, 0, 0), None);
+        for bytes in [all, all / 2] {
+            stretches.resize(bytes);
+            stretches.look().keep(0, 5 << 60, &vec![0; stretches.most_values + 1]);
+            assert_eq!(of(&stretches, 0, 5 << 60), None);
+        }
     }
 
     #[test]
@@ -351,7 +376,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_a_change() {
         let design = TableDesign::default();
-        let stretches = Stretches::new(&design, SKETCHES, u64::MAX);
+        let stretches = Stretches::new(&design, SKETCHES, 1 << 40);
         stretches.look().keep(0, 0, &[7]);
         let places = stretches.places.write().unwrap();
         assert_eq!(of(&stretches, 0, 0), None);

@@ -36,7 +36,10 @@ const PIECES_A_THREAD: usize = 4;
 /// The processor is made to fetch what so many prefixes later is compared, and where that lies twice as many before.
 const PREFIXES_AHEAD: usize = 6;
 
-/// A stretch of the probes of a table, and the place of the table in the statistics.
+/// What is in memory is looked at for so many prefixes at once: who changes it waits for that.
+const PREFIXES_A_LOOK: usize = 256;
+
+/// Some of the probes of a table that follow each other, and the place of the table in the statistics.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     place: usize,
@@ -125,65 +128,68 @@ impl Tables {
     ) -> Result<Swept> {
         let table = &self.design.tables()[piece.table];
         let mut reader = Reader::new(self, engine, piece.table, Tier::All, None);
-        let look = self.sealed.as_ref().map(|sealed| sealed.stretches.look());
-        // Where most pages are needed, to read them in their order is faster than to ask a cache for each.
-        let look = look.as_ref().filter(|look| look.is_at_all() || !piece.needs_most);
         let mut pages = Pages::new(self, engine, piece)?;
         let (mut swept, mut near_here) = (Swept::default(), Vec::new());
         let groups: Vec<&[Probe]> = piece.probes.chunk_by(|a, b| a.0 == b.0).collect();
-        'groups: for (at, group) in groups.iter().enumerate() {
-            if let Some(look) = look {
-                fetch_ahead(look, piece.table, table, &groups[at..]);
-            }
-            let [from, to] = bounds(table, group[0].0);
-            reader.read_own(group[0].0, &Work::new(Limits::new()))?;
-            let own = reader.own();
-            let begun = swept.candidates.len();
-            swept.candidates.extend(group.iter().map(|_| own.len() as u64));
-            let mut compare = |values: &[u64], found: &mut Vec<Found>| {
-                for &(_, query) in *group {
-                    if !may_go_on(found.len()) {
-                        return false;
+        'groups: for first in (0..groups.len()).step_by(PREFIXES_A_LOOK) {
+            let look = self.sealed.as_ref().map(|sealed| sealed.stretches.look());
+            // Where most pages are needed, to read them in their order is faster than to ask a cache for each.
+            let look = look.as_ref().filter(|look| look.is_at_all() || !piece.needs_most);
+            for (at, group) in groups.iter().enumerate().skip(first).take(PREFIXES_A_LOOK) {
+                if let Some(look) = look.filter(|look| look.is_at_all()) {
+                    fetch_ahead(look, piece.table, table, &groups[at..]);
+                }
+                let [from, to] = bounds(table, group[0].0);
+                reader.read_own(group[0].0, &Work::new(Limits::new()))?;
+                let own = reader.own();
+                let begun = swept.candidates.len();
+                swept.candidates.extend(group.iter().map(|_| own.len() as u64));
+                let mut compare = |values: &[u64], found: &mut Vec<Found>| {
+                    for &(_, query) in *group {
+                        if !may_go_on(found.len()) {
+                            return false;
+                        }
+                        let permuted = table.permute(sketches[query as usize]);
+                        near_here.clear();
+                        near(Isa::detected(), values, permuted, max_distance, &mut near_here);
+                        found.extend(near_here.iter().map(|value| {
+                            let distance = (permuted ^ value).count_ones();
+                            Found { query, distance, sketch: table.restore(*value) }
+                        }));
                     }
-                    let permuted = table.permute(sketches[query as usize]);
-                    near_here.clear();
-                    near(Isa::detected(), values, permuted, max_distance, &mut near_here);
-                    found.extend(near_here.iter().map(|value| {
-                        let distance = (permuted ^ value).count_ones();
-                        Found { query, distance, sketch: table.restore(*value) }
-                    }));
-                }
-                true
-            };
-            if !own.is_empty() && !compare(own, &mut swept.found) {
-                break;
-            }
-            let stretch = look.and_then(|look| Some((look.get(piece.table, from)?, look.bounds(piece.table, from))));
-            let mut at = from;
-            loop {
-                let next = match &stretch {
-                    Some((stretch, bounds)) => Some((between(stretch, [from, to], *bounds), to)),
-                    None => pages.values(at, to)?,
+                    true
                 };
-                let Some((values, last)) = next else { break };
-                // What has a key of its own was compared already.
-                let met = if own.is_empty() { 0 } else { common(Isa::detected(), values, own) };
-                for candidates in &mut swept.candidates[begun..] {
-                    *candidates += (values.len() - met) as u64;
-                }
-                let may_go_on = if met == 0 {
-                    compare(values, &mut swept.found)
-                } else {
-                    let others = values.iter().copied().filter(|value| own.binary_search(value).is_err());
-                    compare(&others.collect::<Vec<_>>(), &mut swept.found)
-                };
-                if !may_go_on {
+                if !own.is_empty() && !compare(own, &mut swept.found) {
                     break 'groups;
                 }
-                if last >= to {
-                    break;
+                let stretch =
+                    look.and_then(|look| Some((look.get(piece.table, from)?, look.bounds(piece.table, from))));
+                let mut at = from;
+                loop {
+                    let next = match &stretch {
+                        Some((stretch, bounds)) => Some((between(stretch, [from, to], *bounds), to)),
+                        None => pages.values(at, to)?,
+                    };
+                    let Some((values, last)) = next else { break };
+                    // What has a key of its own was compared already.
+                    let met = if own.is_empty() { 0 } else { common(Isa::detected(), values, own) };
+                    for candidates in &mut swept.candidates[begun..] {
+                        *candidates += (values.len() - met) as u64;
+                    }
+                    let may_go_on = if met == 0 {
+                        compare(values, &mut swept.found)
+                    } else {
+                        let others = values.iter().copied().filter(|value| own.binary_search(value).is_err());
+                        compare(&others.collect::<Vec<_>>(), &mut swept.found)
+                    };
+                    if !may_go_on {
+                        break 'groups;
+                    }
+                    if last >= to {
+                        break;
+                    }
+                    at = last + 1;
                 }
-                at = last + 1;
             }
         }
         Ok(swept)
