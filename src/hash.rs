@@ -4,8 +4,12 @@
 //! byte order needs another name here and another format version. The other feature hashes are those of programs
 //! whose fingerprints an analyser reproduces.
 
+mod batch;
+
 use md5::{Digest, Md5};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+pub(crate) use batch::{Batches, hash_windows};
 
 /// The name and version of the feature hash, kept in every store record.
 pub const FEATURE_HASH: &str = "xxh3-64/1";

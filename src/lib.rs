@@ -84,6 +84,7 @@ mod permutation;
 mod simhash;
 mod spread;
 mod store;
+mod sums;
 mod text;
 #[doc(hidden)]
 pub mod yardstick;

@@ -3,6 +3,7 @@
 //! Charikar, "Similarity estimation techniques from rounding algorithms" (2002), in the form of
 //! Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling" (2007), section 2.
 
+use crate::sums::Gathered;
 use crate::{Analyser, Fingerprint};
 
 /// Computes the simhash of weighted features: pairs of a 64-bit feature hash and a weight.
@@ -23,81 +24,11 @@ use crate::{Analyser, Fingerprint};
 /// ```
 #[must_use]
 pub fn simhash(features: impl IntoIterator<Item = (u64, u32)>) -> Option<Fingerprint> {
-    let mut sums = Sums::default();
+    let mut gathered = Gathered::default();
     for (feature, weight) in features {
-        sums.add(feature, weight);
+        gathered.add(feature, weight);
     }
-    sums.fingerprint(false)
-}
-
-/// The sums of the 64 bits while features come in.
-pub(crate) struct Sums {
-    /// `set[b]` is the weight of the features that have bit `b` set; the sum of the text book is
-    /// twice that less `total`.
-    set: [u64; 64],
-    total: u64,
-    /// Features of weight 1 that are not in `set` yet, counted for all bits at once: bit `b` of `planes[i]` is worth
-    /// 2^i in the count of bit `b`.
-    planes: [u64; PLANES],
-    counted: u32,
-}
-
-const PLANES: usize = 8;
-
-impl Default for Sums {
-    fn default() -> Self {
-        Self { set: [0; 64], total: 0, planes: [0; PLANES], counted: 0 }
-    }
-}
-
-impl Sums {
-    pub(crate) fn add(&mut self, feature: u64, weight: u32) {
-        self.total += u64::from(weight);
-        if weight == 1 {
-            self.count(feature);
-        } else {
-            self.weigh(feature, weight);
-        }
-    }
-
-    /// Adds 1 where the feature has its bits, with a carry from plane to plane.
-    fn count(&mut self, feature: u64) {
-        let mut carry = feature;
-        for plane in &mut self.planes {
-            (*plane, carry) = (*plane ^ carry, *plane & carry);
-        }
-        self.counted += 1;
-        if self.counted == (1 << PLANES) - 1 {
-            self.settle();
-        }
-    }
-
-    /// Moves what the planes have counted to the sums, before they overflow.
-    fn settle(&mut self) {
-        for (i, plane) in std::mem::take(&mut self.planes).into_iter().enumerate() {
-            for (bit, set) in self.set.iter_mut().enumerate() {
-                *set += (plane >> bit & 1) << i;
-            }
-        }
-        self.counted = 0;
-    }
-
-    fn weigh(&mut self, feature: u64, weight: u32) {
-        for (bit, set) in self.set.iter_mut().enumerate() {
-            *set += u64::from(weight) & (feature >> bit & 1).wrapping_neg();
-        }
-    }
-
-    /// The fingerprint; a bit whose sum is 0 is set if and only if `sets_ties`.
-    pub(crate) fn fingerprint(&mut self, sets_ties: bool) -> Option<Fingerprint> {
-        if self.total == 0 {
-            return None;
-        }
-        self.settle();
-        let is_set = |set: u64| set > self.total - set || (sets_ties && set == self.total - set);
-        let bits = self.set.iter().enumerate().map(|(bit, &set)| u64::from(is_set(set)) << bit);
-        Some(Fingerprint::new(bits.sum()))
-    }
+    gathered.sums().fingerprint(false)
 }
 
 /// Texts to fingerprints: an [`Analyser`] and the simhash of its features.
@@ -174,7 +105,7 @@ impl Simhash {
     /// Returns the fingerprint of a text, or `None` where the text has none; [`Simhash::sketch`] says why.
     #[must_use]
     pub fn fingerprint(&self, text: &str) -> Option<Fingerprint> {
-        self.sketch(text).fingerprint()
+        self.sketch_with(text, false).fingerprint()
     }
 
     /// Returns the fingerprint of a text, or why it has none.
@@ -189,14 +120,14 @@ impl Simhash {
     /// ```
     #[must_use]
     pub fn sketch(&self, text: &str) -> TextSketch {
-        let weighted = self.analyser.weighted_features(text);
-        let features = weighted.len();
+        self.sketch_with(text, true)
+    }
+
+    /// The same; how many features there are may be left open, where it does not matter.
+    fn sketch_with(&self, text: &str, counts_features: bool) -> TextSketch {
+        let (sums, features) = self.analyser.sums(text, counts_features);
         if features > 0 && features < self.analyser.least_features() as usize {
             return TextSketch::TooShort { features };
-        }
-        let mut sums = Sums::default();
-        for (feature, weight) in weighted {
-            sums.add(feature, weight);
         }
         match sums.fingerprint(self.analyser.sets_ties()) {
             Some(fingerprint) => TextSketch::Sketched { fingerprint, features },

@@ -1,23 +1,30 @@
 //! Texts to features: normalise, tokenise, shingle, hash, weigh.
 
+mod character;
 mod describe;
 #[cfg(any(feature = "icu", feature = "jieba"))]
 mod dictionary;
+mod distinct;
 mod frequencies;
 mod han;
 mod language;
+mod masks;
 mod normalise;
 mod parts;
 mod preset;
+mod runs;
+mod scratch;
+mod simple;
 mod source;
 mod specification;
 mod tokens;
 mod weights;
+mod words;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::hash::FeatureHash;
+use crate::sums::Sums;
 pub(crate) use describe::AnalyserDescription;
 pub(crate) use frequencies::{Counted, level};
 pub use frequencies::{Frequencies, FrequenciesError};
@@ -25,6 +32,7 @@ pub use language::Language;
 use language::Wording;
 use normalise::Letters;
 pub use preset::Preset;
+use scratch::Scratch;
 use source::Source;
 pub use specification::ParseAnalyserError;
 use tokens::Tokeniser;
@@ -138,7 +146,42 @@ impl Analyser {
     /// Visits the 64-bit features of a text in the order of the text, each as often as its shingle comes. A text
     /// without features visits none.
     pub fn features(&self, text: &str, mut visit: impl FnMut(u64)) {
-        self.shingles(text, |shingle| visit(self.hash.of(shingle)));
+        scratch::with(|scratch| self.hash(text, scratch).iter().for_each(|&feature| visit(feature)));
+    }
+
+    /// The sums of a text and the number of its distinct features; that may be any other from 1 on where it is not asked for.
+    pub(crate) fn sums(&self, text: &str, counts_features: bool) -> (Sums, usize) {
+        let mut sums = Sums::default();
+        let count = scratch::with(|scratch| {
+            self.hash(text, scratch);
+            let Scratch { features, distinct, .. } = scratch;
+            match self.weights {
+                _ if self.idf.is_some() => {
+                    let counted = distinct.counted(features);
+                    let weighted: Vec<_> =
+                        counted.map(|(feature, count)| (feature, self.weigh(feature, count))).collect();
+                    sums.weigh(&weighted);
+                    weighted.len()
+                }
+                Weights::Binary => {
+                    let features = distinct.of(features);
+                    sums.count(features);
+                    features.len()
+                }
+                Weights::Count => {
+                    sums.count(features);
+                    let is_asked_for = counts_features || self.min_features > 1;
+                    if is_asked_for { distinct.of(features).len() } else { features.len() }
+                }
+                Weights::Log => {
+                    let weighted: Vec<_> =
+                        distinct.counted(features).map(|(feature, count)| (feature, self.weights.of(count))).collect();
+                    sums.weigh(&weighted);
+                    weighted.len()
+                }
+            }
+        });
+        (sums, count)
     }
 
     /// Returns the distinct features of a text with their weights, by feature.
@@ -153,8 +196,13 @@ impl Analyser {
     /// ```
     #[must_use]
     pub fn weighted_features(&self, text: &str) -> Vec<(u64, u32)> {
-        let mut features = Vec::new();
-        self.features(text, |feature| features.push(feature));
+        scratch::with(|scratch| {
+            self.hash(text, scratch);
+            self.weighted(&mut scratch.features)
+        })
+    }
+
+    fn weighted(&self, features: &mut [u64]) -> Vec<(u64, u32)> {
         features.sort_unstable();
         let runs = features.chunk_by(|a, b| a == b);
         runs.map(|run| (run[0], self.weigh(run[0], u32::try_from(run.len()).unwrap_or(u32::MAX)))).collect()
@@ -183,15 +231,35 @@ impl Analyser {
 
     /// Visits the shingles of a text in its order.
     pub fn shingles(&self, text: &str, visit: impl FnMut(&str)) {
-        let text = self.source.of(text);
-        let normal = self.normalise(&text);
-        let tokens = self.tokeniser.tokens(&normal);
-        #[cfg(feature = "languages")]
-        let tokens = self.wording.of(tokens, &text, self.diacritics);
-        tokens.windows(usize::from(self.shingle_tokens), visit);
+        scratch::with(|scratch| {
+            self.cut(text, scratch);
+            scratch.tokens.windows(usize::from(self.shingle_tokens), visit);
+        });
     }
 
-    fn normalise<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    /// Makes the features of a text, in its order.
+    fn hash<'a>(&self, text: &str, scratch: &'a mut Scratch) -> &'a [u64] {
+        self.cut(text, scratch);
+        scratch.hash(usize::from(self.shingle_tokens), self.hash);
+        &scratch.features
+    }
+
+    /// Makes the tokens of a text.
+    fn cut(&self, text: &str, scratch: &mut Scratch) {
+        let Scratch { normal, tokens, runs, .. } = scratch;
+        let text = self.source.of(text);
+        normal.write(|normal| self.normalise(&text, normal));
+        self.tokeniser.cut(normal, runs, tokens);
+        #[cfg(feature = "languages")]
+        {
+            *tokens = self.wording.of(std::mem::take(tokens), &text, self.diacritics);
+        }
+    }
+
+    fn normalise(&self, text: &str, to: &mut String) {
+        if self.letters == Letters::Folded && self.diacritics {
+            return normalise::fold_into(text, self.simplifies_han, to);
+        }
         let mut normal = self.letters.normalise(text);
         if !self.diacritics {
             normal = normalise::without_diacritics(normal);
@@ -199,7 +267,7 @@ impl Analyser {
         if self.simplifies_han {
             normal = han::fold(normal);
         }
-        normal
+        *to += &normal;
     }
 }
 

@@ -7,6 +7,8 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_script::{Script, UnicodeScript};
 
+use super::{han, simple};
+
 /// What becomes of letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Letters {
@@ -43,12 +45,86 @@ impl Letters {
             return Cow::Owned(text.to_ascii_lowercase());
         }
         match self {
-            Self::Folded => Cow::Owned(text.nfkc().default_case_fold().nfkc().collect()),
-            Self::Composed => Cow::Owned(text.nfkc().collect()),
+            Self::Folded => {
+                let mut folded = String::new();
+                fold_into(text, false, &mut folded);
+                Cow::Owned(folded)
+            }
+            Self::Composed => {
+                let mut composed = String::new();
+                by_parts(text, false, simple::composed, |part, to| to.extend(part.nfkc()), &mut composed);
+                Cow::Owned(composed)
+            }
             Self::Lower => Cow::Owned(text.to_lowercase()),
             Self::Kept => Cow::Borrowed(text),
         }
     }
+}
+
+/// NFKC, full case folding, NFKC: by the tables, character for character.
+pub(super) fn folded(text: &str) -> impl Iterator<Item = char> {
+    text.nfkc().default_case_fold().nfkc()
+}
+
+/// Appends what [`folded`] gives; on request with simplified forms of Han characters.
+pub(super) fn fold_into(text: &str, simplifies_han: bool, to: &mut String) {
+    let shown = |c: char| if simplifies_han { han::simplified(c) } else { c };
+    by_parts(text, true, |c| simple::folded(c).map(shown), |part, to| to.extend(folded(part).map(shown)), to);
+}
+
+/// Normalises a text of which most characters normalise by themselves: those of ASCII, and those of which `simple` says what
+/// they become. What stands between them goes through the tables, with the character before it, which it may become one
+/// with.
+fn by_parts(
+    text: &str,
+    folds: bool,
+    simple: impl Fn(char) -> Option<char>,
+    tables: impl Fn(&str, &mut String),
+    to: &mut String,
+) {
+    to.reserve(text.len());
+    let is_simple = |c: char| simple(c).is_some();
+    // What went through the tables ends at `done`.
+    let (mut at, mut done) = (0, 0);
+    while at < text.len() {
+        let ascii = ascii_prefix(&text.as_bytes()[at..]);
+        if ascii > 0 {
+            let from = to.len();
+            to.push_str(&text[at..at + ascii]);
+            if folds {
+                to[from..].make_ascii_lowercase();
+            }
+            at += ascii;
+        }
+        for c in text[at..].chars().take_while(|c| !c.is_ascii()) {
+            let Some(normal) = simple(c) else {
+                let mut start = at;
+                if let Some(last) = text[done..at].chars().next_back() {
+                    start -= last.len_utf8();
+                    to.pop();
+                }
+                let mut rest = text[at..].char_indices();
+                let end = rest.find(|&(_, c)| c.is_ascii() || is_simple(c));
+                at = end.map_or(text.len(), |(end, _)| at + end);
+                done = at;
+                tables(&text[start..at], to);
+                break;
+            };
+            to.push(normal);
+            at += c.len_utf8();
+        }
+    }
+}
+
+/// How many bytes are ASCII before the first that is not.
+#[inline]
+pub(super) fn ascii_prefix(bytes: &[u8]) -> usize {
+    if bytes.first().is_none_or(|first| !first.is_ascii()) {
+        return 0;
+    }
+    let (words, _) = bytes.as_chunks::<16>();
+    let whole = words.iter().take_while(|word| word.is_ascii()).count() * 16;
+    whole + bytes[whole..].iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 /// Takes diacritics off letters: é becomes e, й becomes и, and Arabic loses its short vowels.
@@ -92,6 +168,32 @@ mod tests {
         assert_eq!(Letters::Composed.normalise(&ascii), ascii.nfkc().collect::<String>());
         assert_eq!(Letters::Lower.normalise(&ascii), ascii.to_lowercase());
         assert_eq!(Letters::Kept.normalise(&ascii), ascii);
+    }
+
+    fn fold(text: &str, simplifies_han: bool) -> String {
+        let mut to = "before".to_owned();
+        fold_into(text, simplifies_han, &mut to);
+        to.split_off("before".len())
+    }
+
+    /// Each between others that become one with what is beside them.
+    #[test]
+    fn any_character_normalises_as_the_tables_say() {
+        for c in '\u{1}'..=char::MAX {
+            let text = format!("{c}a{c}\u{301}A\u{323}{c}{c}\u{3099}か{c}ᄀ{c}각{c}é");
+            assert_eq!(fold(&text, false), folded(&text).collect::<String>(), "{c:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2000))]
+        #[test]
+        fn mixed_texts_normalise_as_the_tables_say(text in crate::text::tests::mixed()) {
+            let long: String = folded(&text).collect();
+            proptest::prop_assert_eq!(fold(&text, true), han::fold(Cow::Borrowed(&long)));
+            proptest::prop_assert_eq!(Letters::Composed.normalise(&text), text.nfkc().collect::<String>());
+            proptest::prop_assert_eq!(fold(&text, false), long);
+        }
     }
 
     #[test]

@@ -1,6 +1,68 @@
 //! The shingles of presets, in many scripts.
 
+use proptest::prelude::*;
+
+use super::runs::Runs;
+use super::scratch::Normal;
+use super::tokens::Tokens;
 use super::*;
+
+/// The tokens that a text is cut into, as it is.
+pub(super) fn tokens(text: &str, cut: impl FnOnce(&Normal, &mut Runs, &mut Tokens)) -> Vec<(String, bool)> {
+    let (mut normal, mut runs, mut tokens) = (Normal::default(), Runs::default(), Tokens::default());
+    normal.write(|normal| normal.push_str(text));
+    cut(&normal, &mut runs, &mut tokens);
+    tokens.list()
+}
+
+/// Texts of what the rules tell apart, mostly of what the short ways take, and of any characters.
+pub(super) fn mixed() -> impl Strategy<Value = String> {
+    let ascii = "[a-cA-C01_.:,;' \"\r\n-]{1,20}";
+    let plain = "[éÉßžлЖكαΣ中漢語かな“”—。，！Ａｂ　한글…’´]{1,4}";
+    let tables = "[\u{ad}\u{301}\u{323}\u{345}\u{3099}\u{200d}\u{200b}\u{fe0f}カタ゛ーｶﾞไทยกำहिन्दीאב\u{5b4}\u{600}🇩🇪😀👍🏽®㊗ﬁ½İǰ\u{1100}\u{1161}\u{11a8}ᾳ\u{202f}‿·٠١]{1,3}";
+    let part = prop_oneof![4 => ascii, 3 => plain, 2 => tables, 1 => "\\PC{1,2}"];
+    proptest::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
+}
+
+/// A text by the tables alone, feature by feature.
+fn by_tables(analyser: &Analyser, text: &str) -> Vec<u64> {
+    let folded: String = normalise::folded(text).collect();
+    let normal = if analyser.simplifies_han { han::fold(folded.into()).into_owned() } else { folded };
+    let mut tokens = Tokens::default();
+    tokens.clear(true);
+    words::by_tables(&normal, &mut tokens);
+    tokens.end();
+    let mut features = Vec::new();
+    tokens.windows(usize::from(analyser.shingle_tokens), |window| features.push(crate::feature_hash(window)));
+    features
+}
+
+proptest! {
+    #[test]
+    fn short_ways_give_the_features_of_the_tables(text in mixed(), shingle in 1u16..5) {
+        for analyser in [Analyser::new(shingle), Analyser::default().shingle(shingle)] {
+            let expected = by_tables(&analyser, &text);
+            let mut features = Vec::new();
+            analyser.features(&text, |feature| features.push(feature));
+            prop_assert_eq!(&features, &expected);
+            let weighted = analyser.weighted_features(&text);
+            let sketch = crate::Simhash::new(analyser.clone()).sketch(&text);
+            prop_assert_eq!(sketch.features(), weighted.len());
+            prop_assert_eq!(sketch.fingerprint(), crate::simhash(weighted));
+            prop_assert_eq!(crate::Simhash::new(analyser).fingerprint(&text), sketch.fingerprint());
+        }
+    }
+}
+
+/// One thread's room is taken for one text at a time.
+#[test]
+fn features_of_one_text_within_those_of_another() {
+    let analyser = Analyser::new(1);
+    let mut count = 0;
+    analyser.features("one two three", |_| analyser.features("four five", |_| count += 1));
+    analyser.shingles("one two", |_| analyser.features("four five", |_| count += 1));
+    assert_eq!(count, 10);
+}
 
 fn shingles(tokens: u16, text: &str) -> Vec<String> {
     let mut all = Vec::new();
