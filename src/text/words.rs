@@ -11,7 +11,8 @@ use crate::isa::Isa;
 
 /// Cuts a text.
 ///
-/// 1. Before a control character or a space of ASCII a segment ends, and no rule looks across it.
+/// 1. Before a run of control characters and spaces of ASCII a segment ends, and no rule looks across it; two spaces are one
+///    segment, to which what follows may be appended.
 /// 2. The same holds before a [`Class::Single`] or [`Class::Mark`], and behind it unless a character of [`Class::Other`]
 ///    follows, since only such a one may be appended to what is before it.
 /// 3. Between these, ASCII and letters of [`Class::Letter`] are cut without tables, where no other character is among
@@ -53,13 +54,20 @@ pub(super) fn words(normal: &Normal, runs: &mut Runs, tokens: &mut Tokens) {
             }
             Class::Single | Class::Mark => {}
             Class::Other => {
-                let before = text.as_bytes()[from..at].iter().rposition(|&byte| byte <= b' ');
-                start = before.map_or(from, |place| from + place);
+                let is_space = |byte: &u8| *byte <= b' ';
+                let before = &text.as_bytes()[from..at];
+                let words = before.iter().rposition(is_space).map_or(0, |place| place + 1);
+                let spaces = before[..words].iter().rev().take_while(|byte| is_space(byte)).count();
+                start = from + words - spaces;
             }
         }
         stretch(from, start, tokens);
-        let end =
-            text[behind..].char_indices().find(|&(_, c)| c <= ' ' || (!c.is_ascii() && Class::of(c) == Class::Single));
+        let mut last = c;
+        let end = text[behind..].char_indices().find(|&(_, c)| {
+            let ends = c <= ' ' && !last.is_whitespace() || !c.is_ascii() && Class::of(c) == Class::Single;
+            last = c;
+            ends
+        });
         let end = end.map_or(text.len(), |(end, _)| behind + end);
         by_tables(&text[start..end], tokens);
         (from, at) = (end, end);
@@ -112,6 +120,16 @@ mod tests {
             let text = text.replace('\u{1}', &c.to_string());
             let [found, expected] = both(&text);
             assert_eq!(found, expected, "{c:?}");
+        }
+    }
+
+    /// A halfwidth mark is a letter, and is appended to the spaces before it, which are one segment.
+    #[test]
+    fn spaces_before_what_is_appended_stay_together() {
+        for text in ["a  \u{ff9e}", "\u{2003} \u{ff9e}", "\u{ff9e}\u{2003}  \u{ff9e} b", "漢 \u{ff9e}", "\n \u{ff9e}"]
+        {
+            let [found, expected] = both(text);
+            assert_eq!(found, expected, "{text:?}");
         }
     }
 
