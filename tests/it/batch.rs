@@ -210,3 +210,53 @@ fn queries_with_many_matches_are_answered_in_pieces() {
     }
     assert_eq!(count, 1_550);
 }
+
+/// Sketches of many documents: what lists them goes on over many pages, next to sketches of one, sealed and live,
+/// replaced and removed.
+#[test]
+fn sketches_with_many_documents_are_told_apart_from_their_neighbours() {
+    let scratch = Scratch::new();
+    let store = scratch.create(&TableDesign::default());
+    let mut truth = BruteForce::default();
+    let crowd = 0x0123_4567_89ab_cdef;
+    // Each sketch, and how many documents have it.
+    let held = [(crowd - 1, 1), (crowd, 1_700), (crowd + 1, 1), (crowd + 2, 600), (u64::MAX, 1_100), (0, 600), (1, 1)];
+    let mut loader = store.bulk_loader(&little()).unwrap();
+    for (value, count) in held {
+        for n in 0..count {
+            let id = format!("a document with an id that is long enough to fill pages soon, {value:x}, {n}");
+            loader.push(&id, &Fingerprint::new(value)).unwrap();
+            truth.documents.insert(id.into(), Fingerprint::new(value));
+        }
+    }
+    loader.commit(go_on).unwrap();
+    let ids: Vec<Vec<u8>> = truth.documents.keys().cloned().map(Into::into).collect();
+    for (n, id) in ids.iter().enumerate().step_by(3) {
+        if n % 2 == 0 {
+            store.delete(id).unwrap();
+            truth.documents.remove(id.as_slice());
+        } else {
+            store.insert(id, &Fingerprint::new(crowd + 2)).unwrap();
+            truth.documents.insert(id.as_slice().into(), Fingerprint::new(crowd + 2));
+        }
+    }
+    let asked_for: Vec<Fingerprint> =
+        [crowd, u64::MAX, 0, crowd ^ 1 << 40, 7, crowd + 2, crowd].map(Fingerprint::new).into();
+    // The second time, tables are in memory from end to end; so they are when live values take some of it.
+    for round in 0..4 {
+        for threads in [1, 3] {
+            for distance in [0, 3] {
+                let many = asked(&with_threads(&store, threads), &asked_for, distance);
+                for (query, many) in asked_for.iter().zip(&many) {
+                    let near: Vec<_> = many.iter().map(|found| (found.distance, found.id.clone())).collect();
+                    assert_eq!(near, truth.near(*query, distance), "{query} within {distance}, round {round}");
+                    assert_eq!(
+                        *many,
+                        store.query(query, distance).unwrap(),
+                        "{query} within {distance}, round {round}"
+                    );
+                }
+            }
+        }
+    }
+}
