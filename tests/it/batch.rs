@@ -230,7 +230,7 @@ fn sketches_with_many_documents_are_told_apart_from_their_neighbours() {
         }
     }
     loader.commit(go_on).unwrap();
-    let ids: Vec<Vec<u8>> = truth.documents.keys().cloned().map(Into::into).collect();
+    let ids: Vec<Vec<u8>> = truth.documents.keys().cloned().collect();
     for (n, id) in ids.iter().enumerate().step_by(3) {
         if n % 2 == 0 {
             store.delete(id).unwrap();
