@@ -27,7 +27,7 @@ pub(super) struct Parsing {
     pub(super) web_id: WebId,
     #[cfg(feature = "html")]
     pub(super) html: crate::html::Html,
-    /// Whether the texts of JSON lines and tables are HTML.
+    /// Whether the texts of JSON lines, tables and Parquet files are HTML.
     #[cfg(feature = "html")]
     pub(super) fields_are_html: bool,
     pub(super) max_record_bytes: usize,
@@ -36,6 +36,7 @@ pub(super) struct Parsing {
 
 impl Parsing {
     /// What a field with a text says.
+    #[cfg_attr(not(feature = "html"), expect(clippy::unused_self, reason = "without HTML it is as it stands"))]
     fn field(&self, text: String) -> String {
         #[cfg(feature = "html")]
         if self.fields_are_html {
