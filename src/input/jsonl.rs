@@ -43,7 +43,7 @@ pub(super) fn parse_line(fields: &Fields, record: &RawRecord, at: u64, line: &st
         (Some(_), Some(id)) => id,
         (Some(field), None) => return Err(missing(field, "--id-field, or take --line-ids")),
     };
-    let text = found.text.ok_or_else(|| missing(&fields.text, "--text-field"))?;
+    let text = found.text.ok_or_else(|| missing(&fields.text, "--text-field or --html-field"))?;
     Ok(TextDocument { id, text })
 }
 

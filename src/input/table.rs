@@ -78,7 +78,7 @@ impl Table {
             .as_deref()
             .map(|id| find(id, "name the column with --id-field, or take --line-ids"))
             .transpose()?;
-        let text = find(&fields.text, "name the column with --text-field")?;
+        let text = find(&fields.text, "name the column with --text-field or --html-field")?;
         Ok(Columns { count: names.len(), id, text })
     }
 }

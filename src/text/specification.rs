@@ -62,7 +62,8 @@ impl Analyser {
                 weighs_rarity = true;
             } else if let Some(n) = part.strip_prefix("common-lines=") {
                 let table = tables.iter().find(|table| table.is_of_lines());
-                let table = table.ok_or_else(|| needs(part, "lines", "nearstone idf --lines"))?;
+                let table = table
+                    .ok_or_else(|| needs(part, "lines", "nearstone idf --lines and give it with --common-lines"))?;
                 analyser = analyser.without_common_lines(Arc::clone(table), number(n, part)?);
             } else {
                 analyser = analyser.with_part(part)?;
@@ -82,7 +83,11 @@ impl Analyser {
         }
         let name = self.clone().weights(Weights::Binary).specification();
         match tables.iter().find_map(|table| table.analyser()) {
-            None => Err(needs("weights=idf", "the analyser's features", &format!("nearstone idf --analyser {name}"))),
+            None => Err(needs(
+                "weights=idf",
+                "the analyser's features",
+                &format!("nearstone idf --analyser {name} and give it with --idf"),
+            )),
             Some(other) => Err(ParseAnalyserError(format!(
                 "the table is of the features of another analyser: it has {other}, where {features} is needed; make one \
                  with nearstone idf --analyser {name}"

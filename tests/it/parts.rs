@@ -126,6 +126,19 @@ fn the_program_makes_tables_and_stores_keep_them() {
     std::fs::rename(shell.dir.path().join("t.idf"), shell.dir.path().join("moved.idf")).unwrap();
     let ran = shell.run(&["dedup", "in.jsonl", "--store", "s", "--out", "kept"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
+    // What is read is not written to.
+    let table = shell.dir.path().join("moved.idf");
+    let bytes = std::fs::read(&table).unwrap();
+    for run in [
+        &["fingerprint", "in.jsonl", "--idf", "moved.idf", "--out", "moved.idf"][..],
+        &["dedup", "in.jsonl", "--idf", "moved.idf", "--out", "kept", "--duplicates", "moved.idf"],
+        &["evaluate", "in.jsonl", "--truth", "in.jsonl", "--svg", "in.jsonl"],
+        &["evaluate", "in.jsonl", "--truth", "kept", "--idf", "moved.idf", "--svg", "./moved.idf"],
+    ] {
+        let ran = shell.run(run);
+        assert!(ran.code == 2 && ran.err.contains("is both input and output"), "{run:?}: {}", ran.err);
+    }
+    assert_eq!(std::fs::read(&table).unwrap(), bytes);
     let stats = shell.run(&["stats", "s"]);
     assert!(stats.out.contains("idf="), "{}", stats.out);
     let ran = shell.run(&["explain", "--input", "in.jsonl", "fox", "again", "--store", "s"]);
@@ -168,4 +181,23 @@ fn tables_that_do_not_fit_are_refused() {
     assert!(ran.err.starts_with("fingerprints 0, without features 2"), "{}", ran.err);
     let ran = shell.run(&["idf", "in.jsonl", "-o", "in.jsonl"]);
     assert!(ran.code == 2 && ran.err.contains("both input and output"), "{}", ran.err);
+}
+
+/// The language of a text does not depend on which kind of white space is between its words.
+#[test]
+fn white_space_is_white_space_to_the_detection_of_languages() {
+    let text =
+        "The quick brown fox jumped over the running dogs, and they were walking together to the river. ".repeat(3);
+    for name in ["web+stem=auto", "web+stop=auto", "short+stop=auto+stem=auto"] {
+        let simhash = Simhash::new(name.parse().unwrap());
+        let expected = simhash.fingerprint(&text);
+        assert_ne!(
+            expected,
+            Simhash::new(name.split('+').next().unwrap().parse().unwrap()).fingerprint(&text),
+            "{name}"
+        );
+        for space in ["\n", "\u{a0}", "\u{2009}", "\u{3000}", "\u{85}", " \t "] {
+            assert_eq!(simhash.fingerprint(&text.replace(' ', space)), expected, "{name}, {space:?}");
+        }
+    }
 }

@@ -149,12 +149,16 @@ pub(crate) fn refuse_in_store(path: &Path) -> Result<(), Usage> {
 
 /// Fails where a run would write to what it reads, or write two outputs to one file, under whatever
 /// names.
-pub(crate) fn check_distinct(inputs: &[PathBuf], outputs: &[&PathBuf]) -> Result<(), Usage> {
+pub(crate) fn check_distinct<'a>(
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+    outputs: &[&PathBuf],
+) -> Result<(), Usage> {
     let same = |a: &Path, b: &Path| {
         a == b
             || same_file::is_same_file(a, b).unwrap_or(false)
             || matches!((target(a), target(b)), (Ok(a), Ok(b)) if a == b)
     };
+    let inputs: Vec<&PathBuf> = inputs.into_iter().collect();
     for (i, output) in outputs.iter().enumerate() {
         if let Some(input) = inputs.iter().find(|input| input.as_os_str() != "-" && same(input, output)) {
             return Err(Usage(format!("{} is both input and output: write to another file", input.display())));

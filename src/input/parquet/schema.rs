@@ -39,7 +39,7 @@ impl Columns {
         let find = |name: &str, is_id, remedy| find(schema, name, is_id).map_err(|reason| (reason, remedy));
         let remedy = "name the column with --id-field, or take --line-ids";
         let id = fields.id.as_deref().map(|id| find(id, true, remedy)).transpose()?;
-        let text = find(&fields.text, false, "name the column with --text-field")?;
+        let text = find(&fields.text, false, "name the column with --text-field or --html-field")?;
         Ok(Self { id, text })
     }
 }

@@ -180,8 +180,8 @@ fn columns_that_cannot_be_read_are_named() {
     let bytes = writer.into_inner().unwrap();
     let columns = r#""id" (times or decimal numbers), "tags" (nested values), "body" (strings), "score" (numbers), "many" (nested values), "word" (bytes of another kind), "ok" (truth values), "raw" (strings), "price" (bytes of another kind), "big" (whole numbers)"#;
     for (id, text, reason) in [
-        (None, "text", r#"there is no column "text" among "id", "tags", "body", "score", "many", "word", "ok", "raw", "price", "big": name the column with --text-field"#.to_owned()),
-        (None, "tags", format!(r#"the column "tags" has nested values instead of strings; there are {columns}: name the column with --text-field"#)),
+        (None, "text", r#"there is no column "text" among "id", "tags", "body", "score", "many", "word", "ok", "raw", "price", "big": name the column with --text-field or --html-field"#.to_owned()),
+        (None, "tags", format!(r#"the column "tags" has nested values instead of strings; there are {columns}: name the column with --text-field or --html-field"#)),
         (None, "element", r#"there is no column "element" among"#.to_owned()),
         (None, "big", r#"the column "big" has whole numbers instead of strings;"#.to_owned()),
         (None, "many", r#"the column "many" has nested values instead of strings;"#.to_owned()),

@@ -56,7 +56,9 @@ fn detect(text: &str) -> Option<Language> {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let found = whatlang::detect(&text[..end])?;
+    // White space is white space, whatever its kind.
+    let text: String = text[..end].chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
+    let found = whatlang::detect(&text)?;
     let known = Language::ALL.into_iter().find(|&language| lang(language) == found.lang());
     known.filter(|_| found.is_reliable())
 }

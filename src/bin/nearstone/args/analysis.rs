@@ -40,6 +40,11 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
+    /// The files that are read.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.idf.iter().chain(&self.common_lines)
+    }
+
     fn read(&self) -> anyhow::Result<Vec<Arc<Frequencies>>> {
         let mut tables = Vec::new();
         for path in &self.idf {

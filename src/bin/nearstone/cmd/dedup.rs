@@ -22,7 +22,7 @@ use run::{Failure, Run};
 pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
     let begun = Instant::now();
     let outputs: Vec<_> = [Some(&args.out), args.duplicates.as_ref()].into_iter().flatten().collect();
-    output::check_distinct(&args.input.inputs, &outputs)?;
+    output::check_distinct(args.input.inputs.iter().chain(args.analysis.tables.paths()), &outputs)?;
     if args.store.is_some() && args.input.line_ids && args.input.inputs.iter().any(|input| input.as_os_str() == "-") {
         let why = "with --store, --line-ids needs files: the lines of each standard input have the same ids";
         return Err(Usage(why.to_owned()).into());

@@ -29,7 +29,8 @@ pub(crate) fn run(args: &Evaluate) -> anyhow::Result<Outcome> {
         );
     }
     let svg = args.svg.as_ref();
-    output::check_distinct(&args.input.inputs, &svg.into_iter().collect::<Vec<_>>())?;
+    let read = args.input.inputs.iter().chain(args.analysis.tables.paths()).chain(&args.truth);
+    output::check_distinct(read, &svg.into_iter().collect::<Vec<_>>())?;
     let svg = svg.map(|path| Output::create(path)).transpose()?;
     if args.edits {
         let mut out = Output::stdout();

@@ -12,7 +12,7 @@ use crate::progress::{Progress, tell_passed_over, thousands};
 use crate::prose::say;
 
 pub(crate) fn run(args: &Fingerprints) -> anyhow::Result<Outcome> {
-    output::check_distinct(&args.input.inputs, &[&args.out])?;
+    output::check_distinct(args.input.inputs.iter().chain(args.analysis.tables.paths()), &[&args.out])?;
     let inputs = args.input.open()?.exclude(&args.out);
     let simhash = Simhash::new(args.analysis.analyser()?);
     let mut out = Output::create(&args.out)?;

@@ -14,7 +14,7 @@ pub(crate) fn run(args: &Idf) -> anyhow::Result<Outcome> {
         let why = "a table is made whatever the weights: leave out --idf";
         return Err(Usage(why.to_owned()).into());
     }
-    output::check_distinct(&args.input.inputs, &[&args.out])?;
+    output::check_distinct(args.input.inputs.iter().chain(args.analysis.tables.paths()), &[&args.out])?;
     let inputs = args.input.open()?.exclude(&args.out);
     let mut out = Output::create(&args.out)?;
     let analyser = (!args.lines).then(|| args.analysis.analyser()).transpose()?;

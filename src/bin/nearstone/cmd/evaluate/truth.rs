@@ -30,8 +30,9 @@ impl Truth {
         let mut truth = Self::default();
         for (line, number) in BufReader::new(reader).lines().zip(1u64..) {
             let line = line.with_context(cannot)?;
+            let line = if number == 1 { line.trim_start_matches('\u{feff}') } else { &line };
             truth
-                .row(&line, number, min_jaccard, numbers)
+                .row(line, number, min_jaccard, numbers)
                 .map_err(|why| anyhow::anyhow!("{}, line {number}: {why}", path.display()))?;
         }
         if truth.pairs.is_empty() {
