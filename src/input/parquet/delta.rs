@@ -3,7 +3,7 @@
 //! The crate takes their counts and lengths as they come; here each is checked against what is there.
 
 use parquet::basic::Encoding;
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 
 use super::group::damaged;
 
@@ -15,42 +15,45 @@ pub(super) fn is_delta(encoding: Encoding) -> bool {
     matches!(encoding, Encoding::DELTA_BINARY_PACKED | Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY)
 }
 
-/// Adds the values of a page to `plain`, which may become `limit` long. Whole numbers have `width` bytes.
+/// Adds the `count` values of a page to `plain`, which may become `limit` long. Whole numbers have `width` bytes.
 pub(super) fn write_plain(
     encoding: Encoding,
     page: &[u8],
+    count: u64,
     width: usize,
     plain: &mut Vec<u8>,
     limit: usize,
 ) -> Result<()> {
+    let least = if encoding == Encoding::DELTA_BINARY_PACKED { width } else { LENGTH_BYTES };
+    if count > (limit.saturating_sub(plain.len()) / least) as u64 {
+        return Err(too_long(limit));
+    }
     match encoding {
         Encoding::DELTA_BINARY_PACKED => {
             let value = |plain: &mut Vec<u8>, value: i64| plain.extend_from_slice(&value.to_le_bytes()[..width]);
-            unpack(page, (limit - plain.len()) / width, |number| value(plain, number)).map(|_| ())
+            unpack(page, count, |number| value(plain, number)).map(|_| ())
         }
-        Encoding::DELTA_LENGTH_BYTE_ARRAY => {
-            let mut last = Vec::new();
-            strings(page, &[], plain, &mut last, limit)
-        }
+        Encoding::DELTA_LENGTH_BYTE_ARRAY => strings(page, &[], count, plain, limit),
         _ => {
-            let (prefixes, end) = lengths(page, (limit - plain.len()) / LENGTH_BYTES)?;
-            let mut last = Vec::new();
-            strings(&page[end..], &prefixes, plain, &mut last, limit)
+            let (prefixes, end) = lengths(page, count)?;
+            strings(&page[end..], &prefixes, count, plain, limit)
         }
     }
 }
 
+fn too_long(limit: usize) -> ParquetError {
+    damaged(&format!("the values of a page are longer than {limit} bytes"))
+}
+
 /// Writes strings whose lengths come first, each behind as much of the one before as its prefix says.
-fn strings(page: &[u8], prefixes: &[usize], plain: &mut Vec<u8>, last: &mut Vec<u8>, limit: usize) -> Result<()> {
-    let (lengths, end) = lengths(page, (limit - plain.len()) / LENGTH_BYTES)?;
-    if !prefixes.is_empty() && prefixes.len() != lengths.len() {
-        return Err(damaged("a page has not got a prefix for each value"));
-    }
-    let mut rest = &page[end..];
+fn strings(page: &[u8], prefixes: &[u32], count: u64, plain: &mut Vec<u8>, limit: usize) -> Result<()> {
+    let (lengths, end) = lengths(page, count)?;
+    let (mut rest, mut last) = (&page[end..], Vec::new());
     for (at, length) in lengths.into_iter().enumerate() {
-        let (suffix, behind) = rest.split_at_checked(length).ok_or_else(|| damaged("a page ends within a value"))?;
+        let value = rest.split_at_checked(length as usize);
+        let (suffix, behind) = value.ok_or_else(|| damaged("a page ends within a value"))?;
         rest = behind;
-        let prefix = prefixes.get(at).copied().unwrap_or(0);
+        let prefix = prefixes.get(at).map_or(0, |&prefix| prefix as usize);
         if prefix > last.len() {
             return Err(damaged("a prefix is longer than the value before"));
         }
@@ -58,35 +61,36 @@ fn strings(page: &[u8], prefixes: &[usize], plain: &mut Vec<u8>, last: &mut Vec<
         last.extend_from_slice(suffix);
         let length = u32::try_from(last.len()).map_err(|_| damaged("a value is too long"))?;
         if plain.len() + LENGTH_BYTES + last.len() > limit {
-            return Err(damaged(&format!("the values of a page are longer than {limit} bytes")));
+            return Err(too_long(limit));
         }
         plain.extend_from_slice(&length.to_le_bytes());
-        plain.extend_from_slice(last);
+        plain.extend_from_slice(&last);
     }
     Ok(())
 }
 
-/// Reads lengths, and where they end.
-fn lengths(page: &[u8], limit: usize) -> Result<(Vec<usize>, usize)> {
+/// Reads `count` lengths, and where they end.
+fn lengths(page: &[u8], count: u64) -> Result<(Vec<u32>, usize)> {
     let mut lengths = Vec::new();
-    let mut is_negative = false;
-    let end = unpack(page, limit, |value| {
-        is_negative |= value < 0;
-        lengths.push(usize::try_from(value).unwrap_or(0));
+    let mut is_wrong = false;
+    let end = unpack(page, count, |value| {
+        let length = u32::try_from(value);
+        is_wrong |= length.is_err();
+        lengths.push(length.unwrap_or(0));
     })?;
-    if is_negative { Err(damaged("a length is negative")) } else { Ok((lengths, end)) }
+    if is_wrong { Err(damaged("a length is negative, or too long")) } else { Ok((lengths, end)) }
 }
 
-/// Reads whole numbers in the encoding `DELTA_BINARY_PACKED`, `limit` at most; returns where they end.
-fn unpack(page: &[u8], limit: usize, mut each: impl FnMut(i64)) -> Result<usize> {
+/// Reads `expected` whole numbers in the encoding `DELTA_BINARY_PACKED`; returns where they end.
+fn unpack(page: &[u8], expected: u64, mut each: impl FnMut(i64)) -> Result<usize> {
     let mut bytes = Bytes { all: page, at: 0 };
     let (block, minis, count) = (bytes.varint()?, bytes.varint()?, bytes.varint()?);
     let mut value = bytes.zigzag()?;
     if minis == 0 || block % minis != 0 || (block / minis) % 32 != 0 || block == 0 {
         return Err(damaged("a page has blocks of a wrong size"));
     }
-    if count > limit as u64 {
-        return Err(damaged("a page has too many values"));
+    if count != expected {
+        return Err(damaged(&format!("a page has {count} values instead of {expected}")));
     }
     let per_mini = block / minis;
     let mut left = count;
@@ -223,12 +227,15 @@ mod tests {
                     .collect();
                 let bytes = packed(&values, width);
                 let mut found = Vec::new();
-                let end = unpack(&[&bytes[..], b"rest"].concat(), count, |value| found.push(value)).unwrap();
+                let expected = count as u64;
+                let end = unpack(&[&bytes[..], b"rest"].concat(), expected, |value| found.push(value)).unwrap();
                 assert_eq!((found, end), (values, bytes.len()), "{width} {count}");
                 for cut in 0..bytes.len() {
-                    assert!(unpack(&bytes[..cut], count, |_| {}).is_err(), "{width} {count} {cut}");
+                    assert!(unpack(&bytes[..cut], expected, |_| {}).is_err(), "{width} {count} {cut}");
                 }
-                assert!(count == 0 || unpack(&bytes, count - 1, |_| {}).is_err());
+                for other in [expected.wrapping_sub(1), expected + 1] {
+                    assert!(unpack(&bytes, other, |_| {}).is_err());
+                }
             }
         }
     }
@@ -239,18 +246,45 @@ mod tests {
         let lengths: Vec<i64> = suffixes.iter().map(|suffix| i64::try_from(suffix.len()).unwrap()).collect();
         let page = [packed(&prefixes, 3), packed(&lengths, 2), suffixes.concat().into_bytes()].concat();
         let mut plain = Vec::new();
-        write_plain(Encoding::DELTA_BYTE_ARRAY, &page, 0, &mut plain, 100).unwrap();
+        write_plain(Encoding::DELTA_BYTE_ARRAY, &page, 4, 0, &mut plain, 100).unwrap();
         let expected = "\x03\0\0\0car\x03\0\0\0cat\x04\0\0\0cats\x01\0\0\0b";
         assert_eq!(plain, expected.as_bytes());
         for limit in 0..plain.len() {
-            assert!(write_plain(Encoding::DELTA_BYTE_ARRAY, &page, 0, &mut Vec::new(), limit).is_err(), "{limit}");
+            assert!(write_plain(Encoding::DELTA_BYTE_ARRAY, &page, 4, 0, &mut Vec::new(), limit).is_err(), "{limit}");
         }
         for cut in 0..page.len() {
-            assert!(write_plain(Encoding::DELTA_BYTE_ARRAY, &page[..cut], 0, &mut Vec::new(), 100).is_err(), "{cut}");
+            assert!(
+                write_plain(Encoding::DELTA_BYTE_ARRAY, &page[..cut], 4, 0, &mut Vec::new(), 100).is_err(),
+                "{cut}"
+            );
         }
         let long = [packed(&[0, 9], 4), packed(&[1, 1], 1), b"ab".to_vec()].concat();
-        assert!(write_plain(Encoding::DELTA_BYTE_ARRAY, &long, 0, &mut Vec::new(), 100).is_err());
+        assert!(write_plain(Encoding::DELTA_BYTE_ARRAY, &long, 2, 0, &mut Vec::new(), 100).is_err());
         let negative = packed(&[-1], 0);
-        assert!(write_plain(Encoding::DELTA_LENGTH_BYTE_ARRAY, &negative, 0, &mut Vec::new(), 100).is_err());
+        assert!(write_plain(Encoding::DELTA_LENGTH_BYTE_ARRAY, &negative, 1, 0, &mut Vec::new(), 100).is_err());
+    }
+
+    /// Without bits for its deltas, a block tells of any number of values in a few bytes.
+    #[test]
+    fn a_page_that_tells_of_other_counts_is_refused() {
+        let text = |count: usize| packed(&vec![0; count], 0);
+        let write = |encoding, page: &[u8], count| write_plain(encoding, page, count, 8, &mut Vec::new(), 1 << 20);
+        let (lengths, prefixes) = (Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY);
+        for (encoding, page) in [
+            (Encoding::DELTA_BINARY_PACKED, text(300)),
+            (lengths, text(300)),
+            (prefixes, [text(300), text(300)].concat()),
+        ] {
+            write(encoding, &page, 300).unwrap();
+            for count in [1, 299, 301] {
+                let error = write(encoding, &page, count).unwrap_err().to_string();
+                assert!(error.contains(&format!("a page has 300 values instead of {count}")), "{error}");
+            }
+            assert!(write(encoding, &page, u64::MAX).unwrap_err().to_string().contains("longer than"));
+        }
+        for page in [[text(300), text(299)].concat(), [text(299), text(300)].concat()] {
+            assert!(write(prefixes, &page, 300).is_err());
+        }
+        assert!(write(lengths, &packed(&[1 << 32], 0), 1).is_err());
     }
 }

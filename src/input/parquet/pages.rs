@@ -169,7 +169,7 @@ impl Checked {
             let mut plain = levels.to_vec();
             // A page of nulls alone may have no values, not even their number.
             if count > 0 {
-                delta::write_plain(*encoding, values, self.width, &mut plain, self.limit.max(levels.len()))?;
+                delta::write_plain(*encoding, values, count, self.width, &mut plain, self.limit)?;
             }
             (*page, *encoding) = (plain.into(), Encoding::PLAIN);
         }
