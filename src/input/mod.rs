@@ -91,7 +91,8 @@ pub enum Format {
     Warc,
     /// A web archive in the format before WARC.
     Arc,
-    /// A column of texts and one of ids, in Parquet. Without the feature `parquet` such files are errors.
+    /// A column of texts and one of ids, in Parquet. Without the feature `parquet` such files are errors; with it, a program
+    /// that is built with `panic = "abort"` may end on a damaged file instead of naming it.
     Parquet,
 }
 

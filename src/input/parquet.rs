@@ -3,6 +3,7 @@
 //! Of the file only the pages of these two columns are read, one page of each at a time. Values are taken one by one, so
 //! that a page which tells of more values than it has costs no memory.
 
+mod codec;
 mod column;
 mod delta;
 mod group;

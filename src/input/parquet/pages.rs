@@ -4,15 +4,17 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use parquet::basic::{Encoding, Type};
+use parquet::basic::{Compression, Encoding, Type};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
+use super::codec::Codec;
 use super::delta;
 use super::group::damaged;
 use super::plain::{check_strings, present};
@@ -31,11 +33,20 @@ pub(super) struct FilePages {
     file: File,
     length: u64,
     max_page_bytes: usize,
+    /// How long the page whose head was read last is uncompressed, by that head.
+    claimed: AtomicUsize,
 }
 
 impl FilePages {
     pub(super) fn new(file: File, length: u64, max_record_bytes: usize) -> Self {
-        Self { file, length, max_page_bytes: max_record_bytes.saturating_mul(PAGE_RECORDS) }
+        let max_page_bytes = max_record_bytes.saturating_mul(PAGE_RECORDS);
+        Self { file, length, max_page_bytes, claimed: AtomicUsize::new(0) }
+    }
+
+    /// How long a page may be in the file: what cannot be compressed grows, with Snappy the most, by a sixth.
+    fn max_stored_bytes(&self) -> usize {
+        const HEAD_BYTES: usize = 256;
+        self.max_page_bytes.saturating_add(self.max_page_bytes / 6).saturating_add(HEAD_BYTES)
     }
 }
 
@@ -56,13 +67,19 @@ impl ChunkReader for FilePages {
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let mut reader = self.file.get_read(start)?;
         let size = uncompressed_bytes(reader.fill_buf()?).ok_or_else(|| damaged("the head of a page is damaged"))?;
-        if size > self.max_page_bytes as u64 { Err(too_long(self.max_page_bytes)) } else { Ok(reader) }
+        let size = usize::try_from(size).ok().filter(|&size| size <= self.max_page_bytes);
+        // A column is read by one thread at a time, and the page comes before the next head.
+        self.claimed.store(size.ok_or_else(|| too_long(self.max_page_bytes))?, Ordering::Relaxed);
+        Ok(reader)
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         // Memory for all of it is taken at once.
         if start.checked_add(length as u64).is_none_or(|end| end > self.length) {
             return Err(damaged("the file ends before a page does"));
+        }
+        if length > self.max_stored_bytes() {
+            return Err(too_long(self.max_page_bytes));
         }
         self.file.get_bytes(start, length)
     }
@@ -94,16 +111,26 @@ fn uncompressed_bytes(head: &[u8]) -> Option<u64> {
 /// Returns the pages of a column.
 pub(super) fn pages(file: &Arc<FilePages>, chunk: &ColumnChunkMetaData, rows: i64) -> Result<Box<dyn PageReader>> {
     let rows = usize::try_from(rows).map_err(|_| damaged("the number of rows is negative"))?;
-    let pages = SerializedPageReader::new(Arc::clone(file), chunk, rows, None)?;
+    let codec = Codec::of(chunk.compression());
+    let pages = if codec.is_some() {
+        // The crate hands the pages out as they are.
+        let chunk = chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
+        SerializedPageReader::new(Arc::clone(file), &chunk, rows, None)?
+    } else {
+        SerializedPageReader::new(Arc::clone(file), chunk, rows, None)?
+    };
     let has_nulls = chunk.column_descr().max_def_level() > 0;
     let type_ = chunk.column_type();
     let width = if type_ == Type::INT32 { 4 } else { 8 };
-    Ok(Box::new(Checked { pages, limit: file.max_page_bytes, has_nulls, has_dictionary: false, type_, width }))
+    let (file, limit) = (Arc::clone(file), file.max_page_bytes);
+    Ok(Box::new(Checked { pages, file, codec, limit, has_nulls, has_dictionary: false, type_, width }))
 }
 
 /// Pages that tell of no more values than memory can be taken for.
 struct Checked {
     pages: SerializedPageReader<FilePages>,
+    file: Arc<FilePages>,
+    codec: Option<Codec>,
     limit: usize,
     has_nulls: bool,
     has_dictionary: bool,
@@ -113,6 +140,22 @@ struct Checked {
 }
 
 impl Checked {
+    /// Decompresses a page that the crate has not.
+    fn decompress(&self, page: &mut Page) -> Result<()> {
+        let Some(codec) = self.codec else {
+            return Ok(());
+        };
+        let size = self.file.claimed.load(Ordering::Relaxed);
+        match page {
+            Page::DictionaryPage { buf, .. } | Page::DataPage { buf, .. } => codec.decode(buf, 0, size),
+            Page::DataPageV2 { is_compressed: false, .. } => Ok(()),
+            Page::DataPageV2 { buf, def_levels_byte_len, rep_levels_byte_len, .. } => {
+                let levels = (*rep_levels_byte_len as usize).saturating_add(*def_levels_byte_len as usize);
+                codec.decode(buf, levels, size)
+            }
+        }
+    }
+
     fn check(&mut self, page: &mut Page) -> Result<()> {
         match page {
             Page::DictionaryPage { buf, num_values, .. } => {
@@ -192,6 +235,11 @@ impl PageReader for Checked {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let mut page = self.pages.get_next_page()?;
         if let Some(page) = &mut page {
+            self.decompress(page)?;
+            // The crate does not compare a page that is not compressed with what its head says.
+            if page.buffer().len() > self.limit {
+                return Err(too_long(self.limit));
+            }
             self.check(page)?;
         }
         Ok(page)

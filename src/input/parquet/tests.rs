@@ -249,3 +249,66 @@ fn a_page_without_its_dictionary_is_damage() {
     }
     assert!(found > 0);
 }
+
+/// The length of a page uncompressed, as the second field of its head.
+fn claim(bytes: u64) -> Vec<u8> {
+    let (mut left, mut claim) = (bytes << 1, vec![0x15]);
+    while left > 0x7f {
+        claim.push(left.to_le_bytes()[0] | 0x80);
+        left >>= 7;
+    }
+    claim.push(left.to_le_bytes()[0]);
+    claim
+}
+
+#[test]
+fn a_page_that_expands_to_more_than_its_head_says_is_damage() {
+    const BYTES: u64 = 3 << 20;
+    let text = Some("x".repeat(usize::try_from(BYTES).unwrap()));
+    let codecs =
+        [Compression::GZIP(GzipLevel::default()), Compression::BROTLI(BrotliLevel::default()), Compression::LZ4];
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for codec in codecs {
+            let properties = WriterProperties::builder().set_writer_version(version).set_compression(codec);
+            let bytes = write(properties.set_dictionary_enabled(false).build(), &[std::slice::from_ref(&text)]);
+            let kind = format!("{version:?} {codec:?}");
+            assert_eq!(read_bytes(&bytes, fields(Some("id"), "text")).len(), 1, "{kind}");
+            // The levels, and in plain pages the length, are a few bytes more.
+            let places = (BYTES..BYTES + 32).find_map(|size| {
+                let place = bytes.windows(5).position(|window| window == claim(size));
+                place.map(|place| (place, size))
+            });
+            let (place, size) = places.unwrap_or_else(|| panic!("{kind}"));
+            for wrong in [size / 2, size - 1, size + 1] {
+                let mut bomb = bytes.clone();
+                bomb[place..place + 5].copy_from_slice(&claim(wrong));
+                let found = read_bytes(&bomb, fields(Some("id"), "text"));
+                assert!(
+                    found[0].contains("cannot be decompressed to the length that its head says"),
+                    "{kind} {found:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_page_is_not_longer_in_the_file_than_it_may_be_without_a_codec() {
+    let texts = [Some("x".repeat(4000))];
+    let properties = WriterProperties::builder().set_dictionary_enabled(false).build();
+    let bytes = write(properties, &[&texts]);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("f.parquet");
+    // In three bytes, as is the claim.
+    let place = (4000..4032_u64).find_map(|size| bytes.windows(3).position(|window| window == claim(size))).unwrap();
+    for (claimed, max_record_bytes, expected) in [(100, 450, "a page is longer than 3600 bytes"), (64, 20, "160 bytes")]
+    {
+        let mut bytes = bytes.clone();
+        // A number may have more bytes than it needs.
+        let bits = [0x15, u8::try_from((claimed << 1) & 0x7f).unwrap() | 0x80, u8::try_from(claimed >> 6).unwrap()];
+        bytes[place..place + 3].copy_from_slice(&bits);
+        fs::write(&file, &bytes).unwrap();
+        let found = read(&file, fields(Some("id"), "text"), max_record_bytes);
+        assert!(found.len() == 1 && found[0].contains(expected), "{found:?}");
+    }
+}
