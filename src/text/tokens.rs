@@ -293,7 +293,7 @@ impl Tokens {
         &self.joined[..self.used]
     }
 
-    /// Whether each token is one byte, with nothing between them.
+    /// Whether each token is one byte, with nothing between them: none is empty.
     pub(super) fn are_bytes(&self) -> bool {
         !self.is_spaced && self.count() == self.used && self.characters == 0
     }
