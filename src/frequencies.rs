@@ -1,7 +1,8 @@
 //! Counting a corpus: in how many of its documents each feature, or each line, is.
 //!
 //! Hashes are gathered up to a bound of memory, sorted, and written as a run of hashes with their numbers; at the end all runs
-//! are merged. So any corpus can be counted, and the memory holds the bound and the finished table.
+//! are merged. So any corpus can be counted, and the memory holds the bound and the finished table. Runs are files that are
+//! open, so whenever there are many of one size they become one of the next: each hash is written again a few times at most.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,6 +17,9 @@ use crate::{Analyser, Error, Frequencies, Result};
 const ENTRY_BYTES: usize = 12;
 
 const RUN_BUFFER_BYTES: usize = 64 << 10;
+
+/// So many runs of one size become one. Systems let a program have 1024 files open, some only 256.
+const MOST_RUNS: usize = 64;
 
 /// Makes a table of [`Frequencies`] out of the documents of a corpus, in bounded memory.
 ///
@@ -49,7 +53,9 @@ pub struct FrequencyCounter {
     folder: Option<PathBuf>,
     documents: u64,
     gathered: Vec<u64>,
-    runs: Vec<File>,
+    /// The runs of each size: those that were gathered, those of so many of them, and so on.
+    runs: Vec<Vec<File>>,
+    most_runs: usize,
 }
 
 impl FrequencyCounter {
@@ -70,7 +76,8 @@ impl FrequencyCounter {
 
     fn of(counted: Counted) -> Self {
         let (gathered, runs) = (Vec::new(), Vec::new());
-        Self { counted, least_documents: 2, most: 0, folder: None, documents: 0, gathered, runs }
+        let most_runs = MOST_RUNS;
+        Self { counted, least_documents: 2, most: 0, folder: None, documents: 0, gathered, runs, most_runs }
             .memory_bytes(Self::DEFAULT_MEMORY_BYTES)
     }
 
@@ -131,27 +138,49 @@ impl FrequencyCounter {
             self.gathered.chunk_by(|a, b| a == b).for_each(|run| take(run[0], run.len() as u64));
             Ok(())
         } else {
-            self.spill().and_then(|()| merge(std::mem::take(&mut self.runs), take))
+            self.spill().and_then(|()| {
+                let runs = std::mem::take(&mut self.runs).into_iter().flatten();
+                merge(runs, |hash, documents| {
+                    take(hash, documents);
+                    Ok(())
+                })
+            })
         };
         made.map_err(|e| self.failed(e))?;
         Ok(Frequencies::new(self.counted, self.documents, self.least_documents, hashes, levels))
     }
 
+    /// Writes what is gathered, and makes one run of many.
     fn spill(&mut self) -> io::Result<()> {
         self.gathered.sort_unstable();
+        let mut out = self.run()?;
+        for run in self.gathered.chunk_by(|a, b| a == b) {
+            write(&mut out, run[0], run.len() as u64)?;
+        }
+        self.gathered.clear();
+        let mut made = finished(out)?;
+        for size in 0.. {
+            if size == self.runs.len() {
+                self.runs.push(Vec::new());
+            }
+            self.runs[size].push(made);
+            if self.runs[size].len() < self.most_runs {
+                break;
+            }
+            let mut out = self.run()?;
+            merge(std::mem::take(&mut self.runs[size]), |hash, documents| write(&mut out, hash, documents))?;
+            made = finished(out)?;
+        }
+        Ok(())
+    }
+
+    /// A new run, in a file without a name.
+    fn run(&self) -> io::Result<BufWriter<File>> {
         let file = match &self.folder {
             Some(folder) => tempfile::tempfile_in(folder)?,
             None => tempfile::tempfile()?,
         };
-        let mut out = BufWriter::with_capacity(RUN_BUFFER_BYTES, file);
-        for run in self.gathered.chunk_by(|a, b| a == b) {
-            let documents = u32::try_from(run.len()).unwrap_or(u32::MAX);
-            out.write_all(&run[0].to_le_bytes())?;
-            out.write_all(&documents.to_le_bytes())?;
-        }
-        self.gathered.clear();
-        self.runs.push(out.into_inner().map_err(io::IntoInnerError::into_error)?);
-        Ok(())
+        Ok(BufWriter::with_capacity(RUN_BUFFER_BYTES, file))
     }
 
     fn failed(&self, source: io::Error) -> Error {
@@ -160,8 +189,17 @@ impl FrequencyCounter {
     }
 }
 
+fn write(run: &mut BufWriter<File>, hash: u64, documents: u64) -> io::Result<()> {
+    run.write_all(&hash.to_le_bytes())?;
+    run.write_all(&u32::try_from(documents).unwrap_or(u32::MAX).to_le_bytes())
+}
+
+fn finished(run: BufWriter<File>) -> io::Result<File> {
+    run.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
 /// Hands on all hashes of the runs in their order with the sums of their numbers.
-fn merge(runs: Vec<File>, mut take: impl FnMut(u64, u64)) -> io::Result<()> {
+fn merge(runs: impl IntoIterator<Item = File>, mut take: impl FnMut(u64, u64) -> io::Result<()>) -> io::Result<()> {
     let mut readers = Vec::new();
     let mut next = BinaryHeap::new();
     for (i, mut run) in runs.into_iter().enumerate() {
@@ -178,7 +216,7 @@ fn merge(runs: Vec<File>, mut take: impl FnMut(u64, u64)) -> io::Result<()> {
             Some((same, sum)) if same == hash => Some((hash, sum + u64::from(documents))),
             before => {
                 if let Some((hash, sum)) = before {
-                    take(hash, sum);
+                    take(hash, sum)?;
                 }
                 Some((hash, documents.into()))
             }
@@ -188,7 +226,7 @@ fn merge(runs: Vec<File>, mut take: impl FnMut(u64, u64)) -> io::Result<()> {
         }
     }
     if let Some((hash, sum)) = sum {
-        take(hash, sum);
+        take(hash, sum)?;
     }
     Ok(())
 }
@@ -235,17 +273,26 @@ mod tests {
         }
         for least in [1, 2, 9] {
             let dir = tempfile::tempdir().unwrap();
-            let table = |bytes| {
+            let table = |bytes, most_runs| {
                 let mut counter =
                     FrequencyCounter::of_lines().memory_bytes(bytes).least_documents(least).temp_dir(dir.path());
+                counter.most_runs = most_runs;
                 for document in &documents {
                     counter.add(document.clone()).unwrap();
+                    assert!(counter.runs.iter().all(|runs| runs.len() < most_runs));
                 }
-                assert_eq!(counter.runs.len() > 5, bytes == 0);
+                let runs: Vec<usize> = counter.runs.iter().map(Vec::len).collect();
+                match (bytes, most_runs) {
+                    (0, 2 | 3) => assert!(runs.len() > 1, "{runs:?}"),
+                    (0, _) => assert!(runs.len() == 1 && runs[0] > 5, "{runs:?}"),
+                    _ => assert!(runs.is_empty(), "{runs:?}"),
+                }
                 counter.finish().unwrap()
             };
-            let (spilled, whole) = (table(0), table(1 << 30));
-            assert_eq!(spilled, whole);
+            let whole = table(1 << 30, MOST_RUNS);
+            for most_runs in [2, 3, MOST_RUNS] {
+                assert_eq!(table(0, most_runs).to_bytes(), whole.to_bytes(), "{most_runs}");
+            }
             let kept = expected.iter().filter(|&(_, &count)| count >= least.into());
             let kept: Vec<_> = kept.map(|(&hash, &count)| (hash, level(count))).collect();
             assert_eq!(whole.entries().collect::<Vec<_>>(), kept);
