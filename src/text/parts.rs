@@ -68,7 +68,7 @@ impl Analyser {
     }
 
     /// Leaves out the lines that more than so many documents have, as a table of lines says: menus and notices that come
-    /// with every page of a site. The numbers of a table are exact up to 16, and above that to a twelfth.
+    /// with every page of a site. The numbers of a table are exact up to 15, and above that to an eleventh.
     ///
     /// # Panics
     /// Where the table is of features.

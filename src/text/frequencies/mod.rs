@@ -139,8 +139,8 @@ impl Frequencies {
         1 + u32::from(self::level(self.documents).saturating_sub(level))
     }
 
-    /// Whether more than so many documents have a line, as far as levels tell: exactly up to 16, above that to a
-    /// twelfth.
+    /// Whether more than so many documents have a line, as far as levels tell: exactly up to 15, above that to an
+    /// eleventh.
     pub(super) fn exceeds(&self, line: u64, documents: u32) -> bool {
         self.level_of(line).is_some_and(|found| found > level(documents.into()))
     }
@@ -208,6 +208,24 @@ mod tests {
         assert!(table.exceeds(3, 1) && !table.exceeds(3, 2) && !table.exceeds(4, 1));
         let none = Frequencies::new(Counted::Lines, 0, 2, vec![], vec![]);
         assert_eq!((none.weight(1), none.len()), (1, 0));
+    }
+
+    #[test]
+    fn numbers_of_documents_are_told_apart_as_far_as_is_said() {
+        let counts: Vec<u64> = (1..=4000).collect();
+        let levels = counts.iter().map(|&count| level(count)).collect();
+        let table = Frequencies::new(Counted::Lines, 10_000, 1, counts.clone(), levels);
+        for bound in 1..=16 {
+            let wrong: Vec<u64> =
+                counts.iter().copied().filter(|&count| table.exceeds(count, bound) != (count > bound.into())).collect();
+            assert_eq!(wrong, if bound < 16 { vec![] } else { vec![17] }, "{bound}");
+        }
+        // A line of an eleventh more documents is above any bound, and none that is not above it counts as if it were.
+        for bound in 16..3600 {
+            let least = counts.iter().copied().find(|&count| table.exceeds(count, bound)).unwrap();
+            let bound = u64::from(bound);
+            assert!(bound < least && 11 * least <= 12 * bound + 11, "{bound}: {least}");
+        }
     }
 
     #[test]
