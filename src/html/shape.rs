@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 512;
 const MAX_REPEATED: usize = 500_000;
 /// Where the tree is written as HTML, each `&`, and each character from U+0080 to U+00BF, has what is left of its text searched
 /// for angle brackets: so many bytes are read in about half a second.
-const MAX_SEARCHED: usize = 10_000_000_000;
+const MAX_SEARCHED: u64 = 10_000_000_000;
 
 /// Elements without a content.
 const VOID: [&str; 16] = [
@@ -68,15 +68,15 @@ const SPLITTING: [&str; 24] = [
 /// What of a page is searched when it is written: each text as often as it has characters that are written otherwise.
 #[derive(Default)]
 struct Searched {
-    before: usize,
-    length: usize,
-    special: usize,
+    before: u64,
+    length: u64,
+    special: u64,
     is_in_cell: bool,
 }
 
 impl Searched {
     fn add(&mut self, text: &str) {
-        self.length += text.len();
+        self.length += text.len() as u64;
         self.special += special(text);
     }
 
@@ -91,16 +91,16 @@ impl Searched {
         if splits && !tag.is_end && !is_in_select && (!is_in_table || self.is_in_cell) {
             *self = Self { before: self.bytes(), is_in_cell: self.is_in_cell, ..Self::default() };
         }
-        self.before += special(tag.source).saturating_mul(tag.source.len());
+        self.before += special(tag.source).saturating_mul(tag.source.len() as u64);
     }
 
-    fn bytes(&self) -> usize {
+    fn bytes(&self) -> u64 {
         self.before.saturating_add(self.special.saturating_mul(self.length))
     }
 }
 
-fn special(text: &str) -> usize {
-    memchr::memchr2_iter(b'&', 0xc2, text.as_bytes()).count()
+fn special(text: &str) -> u64 {
+    memchr::memchr2_iter(b'&', 0xc2, text.as_bytes()).count() as u64
 }
 
 /// Whether a tree of the page can be built, and searched, with little work.

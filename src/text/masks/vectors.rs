@@ -28,6 +28,7 @@ fn by_avx2(bytes: &[u8], blocks: usize, way: &mut Way, edges: &mut [usize]) -> u
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn by_avx512(bytes: &[u8], blocks: usize, way: &mut Way, edges: &mut [usize]) -> usize {
+    #[cfg(target_pointer_width = "64")]
     let write = |mask, base, places: &mut [usize; BLOCK]| write_by_avx512(mask, base, places);
     edges_of(bytes, blocks, way, edges, |block| kinds_by_avx512(block), write)
 }
@@ -90,6 +91,7 @@ fn kinds_by_avx512(block: &[u8; BLOCK]) -> Kinds {
 }
 
 /// The numbers of the bytes of a vector.
+#[cfg(target_pointer_width = "64")]
 static IOTA: [u8; BLOCK] = {
     let (mut iota, mut n) = ([0; BLOCK], 0);
     while (n as usize) < BLOCK {
@@ -99,7 +101,9 @@ static IOTA: [u8; BLOCK] = {
     iota
 };
 
-/// The numbers of the bits of a mask are bytes that are kept of all numbers.
+/// The numbers of the bits of a mask are bytes that are kept of all numbers. Eight places are as long as a vector, which they
+/// are not where this is compiled for pointers of 32 bits.
+#[cfg(target_pointer_width = "64")]
 #[expect(unsafe_code, reason = "stores of vectors")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
 fn write_by_avx512(mask: u64, base: usize, places: &mut [usize; BLOCK]) {
