@@ -1,10 +1,18 @@
 //! The head of a gzip member (RFC 1952).
 
-/// No path is as long. Where members are looked for behind damage, each that seems to begin is read up to here.
+/// No path is as long.
 const MAX_NAME_BYTES: usize = 4096;
 
-/// Returns the length of the head that the bytes begin with, or `None` where more of them are needed.
-pub(super) fn head_bytes(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
+/// A comment may be any text.
+pub(super) const MAX_COMMENT_BYTES: usize = 64 << 10;
+
+/// So long are comments at most where members are looked for behind damage: all that seem to begin there are read up to the
+/// end of theirs, and damage may hold very many.
+pub(super) const MAX_SOUGHT_COMMENT_BYTES: usize = 4096;
+
+/// Returns the length of the head that the bytes begin with, or `None` where more of them are needed. The comment in it, with
+/// the zero that ends it, may have so many bytes.
+pub(super) fn head_bytes(bytes: &[u8], max_comment_bytes: usize) -> Result<Option<usize>, &'static str> {
     const IS_NONE: &str = "something that is no gzip member stands here";
     let magic = [0x1f, 0x8b, 8];
     let known = bytes.len().min(magic.len());
@@ -21,12 +29,12 @@ pub(super) fn head_bytes(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
         length += 2 + usize::from(u16::from_le_bytes([extra[0], extra[1]]));
     }
     // A name and a comment, which end with a zero.
-    for flag in [8, 16] {
+    for (flag, most) in [(8, MAX_NAME_BYTES), (16, max_comment_bytes)] {
         if flags & flag != 0 {
             let rest = bytes.get(length..).unwrap_or_default();
-            match memchr::memchr(0, &rest[..rest.len().min(MAX_NAME_BYTES)]) {
+            match memchr::memchr(0, &rest[..rest.len().min(most)]) {
                 Some(end) => length += end + 1,
-                None if rest.len() >= MAX_NAME_BYTES => return Err(IS_NONE),
+                None if rest.len() >= most => return Err(IS_NONE),
                 None => return Ok(None),
             }
         }
@@ -38,6 +46,10 @@ pub(super) fn head_bytes(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn head_bytes(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
+        super::head_bytes(bytes, MAX_COMMENT_BYTES)
+    }
 
     #[test]
     fn heads_of_every_kind() {
@@ -66,6 +78,12 @@ mod tests {
         }
         assert!(head_bytes(&with(8, &[b'x'; MAX_NAME_BYTES])).is_err());
         assert_eq!(head_bytes(&with(8, &[b'x'; MAX_NAME_BYTES - 1])), Ok(None));
+        let comment = |length| with(16, &[&vec![b'x'; length - 1][..], b"\0"].concat());
+        assert_eq!(head_bytes(&comment(MAX_COMMENT_BYTES)), Ok(Some(10 + MAX_COMMENT_BYTES)));
+        assert!(head_bytes(&comment(MAX_COMMENT_BYTES + 1)).is_err());
+        let sought = |length| super::head_bytes(&comment(length), MAX_SOUGHT_COMMENT_BYTES);
+        assert_eq!(sought(MAX_SOUGHT_COMMENT_BYTES), Ok(Some(10 + MAX_SOUGHT_COMMENT_BYTES)));
+        assert!(sought(MAX_SOUGHT_COMMENT_BYTES + 1).is_err());
         for other in [&b"WARC/1.0"[..], &[0x1f, 0x8b, 7], &with(0x20, b"")] {
             assert!(head_bytes(other).is_err(), "{other:x?}");
         }

@@ -308,7 +308,7 @@ impl Members {
                 continue;
             }
             self.is_first = false;
-            if is_wanted(&self.probe()) && self.next_member().is_ok_and(|any| any) {
+            if is_wanted(&self.probe(gzip::MAX_SOUGHT_COMMENT_BYTES)) && self.next_member().is_ok_and(|any| any) {
                 return true;
             }
             self.raw.consume(1);
@@ -316,12 +316,12 @@ impl Members {
     }
 
     /// Decompresses the beginning of the member that is next in the buffer.
-    fn probe(&mut self) -> Vec<u8> {
+    fn probe(&mut self, max_comment_bytes: usize) -> Vec<u8> {
         let bytes = self.raw.buffered();
         let mut out = vec![0; PROBE_BYTES];
         let written = match &mut self.codec {
             Codec::Plain => return Vec::new(),
-            Codec::Gzip { inflate, .. } => inflate_beginning(inflate, bytes, &mut out),
+            Codec::Gzip { inflate, .. } => inflate_beginning(inflate, bytes, max_comment_bytes, &mut out),
             Codec::Zstd { context } => {
                 let _ = context.reset(ResetDirective::SessionOnly);
                 let (mut from, mut to) = (InBuffer::around(bytes), OutBuffer::around(&mut out[..]));
@@ -340,8 +340,8 @@ fn context() -> DCtx<'static> {
     context
 }
 
-fn inflate_beginning(inflate: &mut Decompress, bytes: &[u8], out: &mut [u8]) -> usize {
-    let Ok(Some(head)) = gzip::head_bytes(bytes) else { return 0 };
+fn inflate_beginning(inflate: &mut Decompress, bytes: &[u8], max_comment_bytes: usize, out: &mut [u8]) -> usize {
+    let Ok(Some(head)) = gzip::head_bytes(bytes, max_comment_bytes) else { return 0 };
     inflate.reset(false);
     let _ = inflate.decompress(&bytes[head..], out, FlushDecompress::None);
     usize::try_from(inflate.total_out()).map_or(out.len(), |written| written.min(out.len()))
@@ -364,14 +364,14 @@ pub(in crate::input) fn beginning(first: &[u8]) -> Vec<u8> {
             }
         }
     }
-    members.probe()
+    members.probe(gzip::MAX_COMMENT_BYTES)
 }
 
 fn gzip_head(raw: &mut Raw) -> Result<usize, Damage> {
     let mut wanted = 32;
     loop {
         let bytes = raw.ahead(wanted)?;
-        match gzip::head_bytes(bytes) {
+        match gzip::head_bytes(bytes, gzip::MAX_COMMENT_BYTES) {
             Ok(Some(length)) => return Ok(length),
             Ok(None) if bytes.len() < wanted => return Err(damaged("the gzip member ends too early")),
             Ok(None) if wanted > 1 << 20 => return Err(damaged("the head of the gzip member does not end")),
