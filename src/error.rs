@@ -137,6 +137,17 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// A table of frequencies that a store keeps for its analyser is missing or damaged. Its documents are not, and repair does
+    /// not make a table anew.
+    #[error("the store at {} has a table of frequencies {identity:016x} that cannot be used: {what}; give its file again (Options::analyser, --idf, --common-lines), or do without its analyser (Options::sketches_only)", path.display())]
+    StoredFrequencies {
+        /// The store that was read.
+        path: PathBuf,
+        /// What the store calls the table: [`Frequencies::identity`](crate::Frequencies::identity).
+        identity: u64,
+        /// What is wrong with it.
+        what: String,
+    },
     /// A write was asked of a store opened read-only.
     #[error("the store at {} is open read-only: open it for writing to change it", path.display())]
     ReadOnly {
@@ -236,7 +247,9 @@ impl Error {
             Self::AlreadyExists { .. } | Self::NotAStore { .. } => ErrorKind::Exists,
             Self::Locked { .. } => ErrorKind::Locked,
             Self::Format { .. } | Self::Mismatch { .. } => ErrorKind::Mismatch,
-            Self::Corrupt { .. } | Self::Pages { .. } | Self::Frequencies { .. } => ErrorKind::Corrupt,
+            Self::Corrupt { .. } | Self::Pages { .. } | Self::Frequencies { .. } | Self::StoredFrequencies { .. } => {
+                ErrorKind::Corrupt
+            }
             Self::ReadOnly { .. } => ErrorKind::ReadOnly,
             Self::DiskFull { .. } | Self::Io { .. } | Self::Storage { .. } => ErrorKind::Io,
         }

@@ -134,12 +134,7 @@ fn open_with<S: Sketch>(path: &Path, options: &Options, resources: &Resources, r
 fn stored_analyser(engine: &Engine, path: &Path, stored: &AnalyserDescription) -> Result<Analyser> {
     let mut tables = Vec::new();
     for identity in stored.tables() {
-        let table = Frequencies::from_bytes(&engine.frequencies(identity)?).ok();
-        let table = table.filter(|table| table.identity() == identity).ok_or_else(|| {
-            let what = format!("its table of frequencies {identity:016x} is missing or damaged");
-            Error::Corrupt { path: path.to_owned(), what }
-        })?;
-        tables.push(Arc::new(table));
+        tables.push(Arc::new(stored_table(engine, path, identity)?));
     }
     Analyser::from_description(stored, &tables).ok_or_else(|| {
         let lacking = stored
@@ -151,6 +146,31 @@ fn stored_analyser(engine: &Engine, path: &Path, stored: &AnalyserDescription) -
         );
         mismatch(path, "the analyser", stored.to_string(), lacking.unwrap_or(nearest))
     })
+}
+
+/// The table that a store keeps under a name.
+pub(super) fn stored_table(engine: &Engine, path: &Path, identity: u64) -> Result<Frequencies> {
+    let unusable = |what| Error::StoredFrequencies { path: path.to_owned(), identity, what };
+    let bytes = match engine.frequencies(identity) {
+        Err(Error::Corrupt { what, .. }) => return Err(unusable(what)),
+        read => read?,
+    };
+    if bytes.is_empty() {
+        return Err(unusable("it is missing".to_owned()));
+    }
+    let table = Frequencies::from_bytes(&bytes).map_err(|e| match e.foreign {
+        Some((found, expected)) => mismatch(
+            path,
+            "a table of frequencies of the version",
+            found.to_string(),
+            format!("{expected}, that of this build, or none (Options::sketches_only)"),
+        ),
+        None => unusable(e.to_string()),
+    })?;
+    if table.identity() != identity {
+        return Err(unusable(format!("it is another one, {:016x}", table.identity())));
+    }
+    Ok(table)
 }
 
 /// Opens a store that must have this design and retention, and the analyser that the options name; where they name none,

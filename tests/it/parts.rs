@@ -101,6 +101,57 @@ fn a_store_keeps_the_tables_of_its_analyser() {
     }
 }
 
+/// What has become of a table is said, verification finds it, and the store goes on with the file of the table or without
+/// its analyser.
+#[test]
+fn tables_that_rot_in_a_store_are_named() {
+    type Change = fn(Vec<u8>) -> Option<Vec<u8>>;
+    let rows: [(Change, ErrorKind, &str); 4] = [
+        (|_| None, ErrorKind::Corrupt, "it is missing"),
+        (|table| Some(table[..40].to_vec()), ErrorKind::Corrupt, "its checksum is wrong"),
+        (|_| Some(lines().to_bytes()), ErrorKind::Corrupt, "it is another one"),
+        (
+            |mut table| {
+                table[9] = 7;
+                Some(table)
+            },
+            ErrorKind::Mismatch,
+            "a table of frequencies of the version 7, asked for 1",
+        ),
+    ];
+    for (change, kind, why) in rows {
+        let (scratch, analyser) = (Scratch::new(), analyser("web+weights=idf"));
+        let options = small().analyser(analyser.clone());
+        let store = SimhashStore::create(scratch.path(), &TableDesign::default(), &options).unwrap();
+        store.insert("fox", &store.fingerprint(FOX).unwrap().unwrap()).unwrap();
+        assert!(store.verify(crate::common::go_on).unwrap().is_sound());
+        drop(store);
+        let names = rocksdb::DB::list_cf(&rocksdb::Options::default(), scratch.path()).unwrap();
+        let database = rocksdb::DB::open_cf(&rocksdb::Options::default(), scratch.path(), &names).unwrap();
+        let from = rocksdb::IteratorMode::From(b"frequencies.", rocksdb::Direction::Forward);
+        let (key, table) = database.iterator(from).next().unwrap().unwrap();
+        assert!(key.starts_with(b"frequencies."));
+        match change(table.into_vec()) {
+            Some(table) => database.put(key, table).unwrap(),
+            None => database.delete(key).unwrap(),
+        }
+        drop(database);
+
+        let error = SimhashStore::open(scratch.path(), &small()).unwrap_err();
+        let text = error.to_string();
+        assert!(error.kind() == kind && text.contains(why) && text.contains("sketches_only"), "{text}");
+        assert!(!text.contains("nearstone repair"), "{text}");
+        let store = SimhashStore::open(scratch.path(), &small().sketches_only()).unwrap();
+        let found = store.verify(crate::common::go_on).unwrap();
+        assert!(!found.is_sound() && found.unusable_tables == 1 && found.malformed == 0, "{found:?}");
+        assert!(found.examples[0].contains(why), "{:?}", found.examples);
+        drop(store);
+        let store = SimhashStore::open(scratch.path(), &options).unwrap();
+        let fingerprint = store.fingerprint(FOX).unwrap().unwrap();
+        assert_eq!(store.query(&fingerprint, 0).unwrap().len(), 1);
+    }
+}
+
 /// A table of two parts of the database.
 #[test]
 fn a_large_table_comes_back_from_a_store() {

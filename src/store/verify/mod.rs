@@ -14,10 +14,12 @@ use std::ops::ControlFlow;
 
 use super::Shared;
 use super::claims::Claim;
+use super::open::stored_table;
 use super::progress::{Progress, Reporter};
 use super::sketch::{Index, Sketch};
 use super::walk::Walk;
 use crate::hash::checksum;
+use crate::text::AnalyserDescription;
 use crate::{Error, Result};
 use pages::PinnedPages;
 use rows::PinnedRows;
@@ -43,6 +45,9 @@ pub struct Verification {
     pub orphan_entries: u64,
     /// Entries that are not what the format says.
     pub malformed: u64,
+    /// Tables of frequencies of the analyser that cannot be used: texts are not taken, and sketches are. Repair does not make them
+    /// anew.
+    pub unusable_tables: u64,
     /// Some of the faults, for people.
     pub examples: Vec<String>,
     pub(crate) expires: bool,
@@ -52,7 +57,8 @@ impl Verification {
     /// Whether nothing was found that should not be.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        let faults = self.missing_holders + self.orphan_holders + self.missing_entries + self.malformed;
+        let faults =
+            self.missing_holders + self.orphan_holders + self.missing_entries + self.malformed + self.unusable_tables;
         faults == 0 && (self.expires || self.orphan_entries == 0)
     }
 
@@ -129,6 +135,12 @@ pub(super) fn verify<S: Sketch>(
     let mut reporter = Reporter::new(progress, total, "verify again to see the whole");
     let mut found = Verification { expires: store.settings.retention_millis.is_some(), ..Verification::default() };
 
+    for identity in store.record.analyser.iter().flat_map(AnalyserDescription::tables) {
+        if let Err(error) = stored_table(engine, engine.path(), identity) {
+            found.unusable_tables += 1;
+            found.example(|| format!("the table of frequencies {identity:016x} of the analyser: {}", bare(&error)));
+        }
+    }
     reporter.phase("documents")?;
     // What cannot be read is found, and counted, below.
     while let Ok(Some(_)) = walk.next() {
@@ -152,7 +164,7 @@ pub(super) fn verify<S: Sketch>(
 /// What is wrong, without what to do about a whole store.
 fn bare(error: &Error) -> String {
     match error {
-        Error::Corrupt { what, .. } => what.clone(),
+        Error::Corrupt { what, .. } | Error::StoredFrequencies { what, .. } => what.clone(),
         error => error.to_string(),
     }
 }

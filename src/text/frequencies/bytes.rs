@@ -66,13 +66,15 @@ impl Frequencies {
     /// # Errors
     /// [`FrequenciesError`] where the bytes are no table, one of another version, or damaged.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FrequenciesError> {
-        let damaged = |what: &str| FrequenciesError(format!("it is damaged: {what}"));
-        let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| FrequenciesError("it is no such table".to_owned()))?;
+        let damaged = |what: &str| FrequenciesError::other(format!("it is damaged: {what}"));
+        let rest =
+            bytes.strip_prefix(MAGIC).ok_or_else(|| FrequenciesError::other("it is no such table".to_owned()))?;
         // The version comes before everything else: another one may lay out the rest differently.
         let (version, _) = rest.split_first_chunk::<2>().ok_or_else(|| damaged("it is cut short"))?;
         let version = u16::from_be_bytes(*version);
         if version != VERSION {
-            return Err(FrequenciesError(format!("it is of version {version}, and this build reads {VERSION}")));
+            let what = format!("it is of version {version}, and this build reads {VERSION}");
+            return Err(FrequenciesError { what, foreign: Some((version, VERSION)) });
         }
         let (body, sum) = bytes.split_last_chunk::<8>().ok_or_else(|| damaged("it is cut short"))?;
         if crate::hash::checksum(body).to_be_bytes() != *sum {
@@ -85,8 +87,18 @@ impl Frequencies {
 
 /// Why bytes are not a table of frequencies.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct FrequenciesError(String);
+#[error("{what}")]
+pub struct FrequenciesError {
+    what: String,
+    /// The version that is not the one which is read.
+    pub(crate) foreign: Option<(u16, u16)>,
+}
+
+impl FrequenciesError {
+    fn other(what: String) -> Self {
+        Self { what, foreign: None }
+    }
+}
 
 /// What is left to be read.
 struct Reader<'a>(&'a [u8]);

@@ -19,6 +19,10 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Outcome> {
     Ok(if found.is_sound() { Outcome::Done } else { Outcome::No })
 }
 
+/// What to do about tables of frequencies.
+const TABLES: &str =
+    "not sound: texts need --idf or --common-lines with the files of its tables; repair does not make them";
+
 fn as_text(found: &Verification) -> String {
     let mut text = String::new();
     let mut line = |name: &str, count: u64| {
@@ -32,10 +36,18 @@ fn as_text(found: &Verification) -> String {
     line("sketches missing in tables", found.missing_entries);
     line("table entries that nothing holds", found.orphan_entries);
     line("entries that are not of the format", found.malformed);
+    line("tables of frequencies that cannot be used", found.unusable_tables);
     for example in &found.examples {
         let _ = writeln!(text, "  {example}");
     }
-    let _ = writeln!(text, "{}", if found.is_sound() { "sound" } else { "not sound: nearstone repair mends it" });
+    let faults = found.missing_holders + found.orphan_holders + found.missing_entries + found.malformed;
+    let outcome = match (found.is_sound(), found.unusable_tables) {
+        (true, _) => "sound",
+        (false, 0) => "not sound: nearstone repair mends it",
+        (false, _) if faults == 0 => TABLES,
+        (false, _) => &format!("{TABLES}; nearstone repair mends the rest"),
+    };
+    let _ = writeln!(text, "{outcome}");
     text
 }
 
@@ -50,6 +62,7 @@ fn as_json(found: &Verification) -> String {
         "missing_entries": found.missing_entries,
         "orphan_entries": found.orphan_entries,
         "malformed": found.malformed,
+        "unusable_tables": found.unusable_tables,
         "examples": found.examples,
     });
     format!("{object}\n")
