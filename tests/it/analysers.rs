@@ -119,6 +119,65 @@ fn one_token_more_or_less_is_a_small_change_in_texts_of_every_length() {
     }
 }
 
+/// As before, of single characters, identifiers, scripts without spaces, and of these among words.
+#[test]
+fn one_token_more_or_less_is_a_small_change_whatever_tokens_are() {
+    fn letter(random: &mut Random) -> String {
+        char::from(b"abcdefghijklmnopqrstuvwxyz0123456789"[usize::try_from(random.below(36)).unwrap()]).to_string()
+    }
+    fn han(random: &mut Random) -> String {
+        char::from_u32(0x4e00 + u32::try_from(random.below(5000)).unwrap()).unwrap().to_string()
+    }
+    fn identifier(random: &mut Random) -> String {
+        format!("v_{}", random.below(5000))
+    }
+    fn either(random: &mut Random) -> String {
+        if random.below(2) == 0 { han(random) } else { format!("w{}", random.below(5000)) }
+    }
+    type Row = (&'static str, fn(&mut Random) -> String, &'static str, u32);
+    // With what is between tokens, and in how many windows each of them is.
+    let rows: [Row; 5] = [
+        ("chars:4", letter, "", 4),
+        ("chars:4", han, "", 4),
+        ("code", identifier, " + ", 3),
+        ("web", han, "", 2),
+        ("web", either, " ", 2),
+    ];
+    let mut random = Random(8);
+    for (specification, token, between, windows) in rows {
+        let simhash = Simhash::new(specification.parse().unwrap());
+        let sketch = |tokens: &[String]| simhash.fingerprint(&tokens.join(between)).unwrap();
+        for length in [50, 1000, 20_000] {
+            let texts = if length > 1000 { 3 } else { 20 };
+            let (mut prepended, mut appended, mut replaced) = (0, 0, 0);
+            for _ in 0..texts {
+                let text: Vec<String> = (0..length).map(|_| token(&mut random)).collect();
+                let original = sketch(&text);
+                let mut features = 0;
+                simhash.analyser().features(&text.join(between), |_| features += 1);
+                assert_eq!(features, length + 1 - windows, "{specification}: every window is a feature");
+                let new = [token(&mut random)];
+                prepended += original.distance(sketch(&[&new[..], &text].concat()));
+                appended += original.distance(sketch(&[&text[..], &new].concat()));
+                let mut other = text.clone();
+                for _ in 0..length / 50 {
+                    let at = usize::try_from(random.below(length as u64)).unwrap();
+                    other[at] = token(&mut random);
+                }
+                replaced += original.distance(sketch(&other));
+            }
+            let most = if length == 50 { 5 } else { 2 };
+            let name = format!("{specification} {:?} {length}", token(&mut random));
+            assert!(
+                prepended <= most * texts && appended <= most * texts,
+                "{name}: {prepended}, {appended} of {texts}"
+            );
+            // One token of 50 changes 2 features of 100 for each window that it is in: some 4, 6, 7 or 8 bits.
+            assert!((2 * texts..=12 * texts).contains(&replaced), "{name}: {replaced} of {texts}");
+        }
+    }
+}
+
 /// Only presets that cut at white space take marks for words.
 #[test]
 fn texts_without_features_are_told_from_short_ones_by_every_preset() {
@@ -133,6 +192,13 @@ fn texts_without_features_are_told_from_short_ones_by_every_preset() {
         assert_eq!(simhash.sketch("...").fingerprint(), None);
         let short = simhash.sketch("one two three four five");
         assert!(matches!(short, TextSketch::TooShort { features: 1..40 }), "{preset:?} {short:?}");
+    }
+    // Nothing is left of tatweels where words lose their endings.
+    for specification in ["web+stem=ar", "chars:2+stem=ar", "short+stem=ar", "words+stem=ar"] {
+        let simhash = Simhash::new(specification.parse().unwrap());
+        for text in ["\u{640}", "\u{640}\u{640} \u{640}", "\u{640}\n\u{640}\u{640}\u{640}"] {
+            assert_eq!(simhash.sketch(text), TextSketch::NoFeatures, "{specification} {text:?}");
+        }
     }
     assert_eq!(Simhash::new(Analyser::preset(Preset::Classic)).sketch(" \n\t"), TextSketch::NoFeatures);
 }
