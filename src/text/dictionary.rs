@@ -58,13 +58,59 @@ mod jieba {
 
 #[cfg(all(test, any(feature = "icu", feature = "jieba")))]
 mod tests {
-    use crate::Analyser;
+    use crate::text::tokens::Tokeniser;
+    use crate::{Analyser, Simhash};
 
     fn shingles(specification: &str, text: &str) -> Vec<String> {
         let mut all = Vec::new();
         let analyser: Analyser = specification.parse().unwrap();
         analyser.shingles(text, |shingle| all.push(shingle.to_owned()));
         all
+    }
+
+    /// The rows of `tests/data` that need a build with these features.
+    #[test]
+    fn fingerprints_stay_as_they_are() {
+        let table = include_str!("../../tests/data/fingerprints-parts-1.tsv");
+        let mut names = Vec::new();
+        if cfg!(feature = "icu") {
+            names.push("+tokens=icu");
+        }
+        if cfg!(feature = "jieba") {
+            names.push("+tokens=jieba");
+        }
+        for name in names {
+            let rows = table.lines().filter_map(|row| Some((row.split_once(name)?.0, row)));
+            let mut count = 0;
+            for (before, row) in rows {
+                let specification = format!("{before}{name}");
+                let columns: Vec<&str> = row.split('\t').collect();
+                let [named, expected, text] = columns[..] else { panic!("{row}") };
+                assert_eq!(named, specification);
+                let text: String = serde_json::from_str(text).unwrap();
+                let found = Simhash::new(specification.parse().unwrap()).fingerprint(&text).unwrap();
+                assert_eq!(found.to_string(), expected, "{row}");
+                count += 1;
+            }
+            assert_eq!(count, 8, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_versions_are_those_that_are_built() {
+        let lock = include_str!("../../Cargo.lock");
+        let rows: &[(Tokeniser, &str, &[&str])] = &[
+            #[cfg(feature = "icu")]
+            (Tokeniser::Icu, "icu-dictionary-", &["icu_segmenter", "icu_segmenter_data"]),
+            #[cfg(feature = "jieba")]
+            (Tokeniser::Jieba, "jieba-", &["jieba-rs"]),
+        ];
+        for &(tokeniser, prefix, packages) in rows {
+            let version = tokeniser.name().strip_prefix(prefix).unwrap();
+            for name in packages {
+                assert!(lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"\n")), "{name} {version}");
+            }
+        }
     }
 
     #[cfg(feature = "icu")]
