@@ -161,7 +161,7 @@ fn one_token_more_or_less_is_a_small_change_whatever_tokens_are() {
                 appended += original.distance(sketch(&[&text[..], &new].concat()));
                 let mut other = text.clone();
                 for _ in 0..length / 50 {
-                    let at = usize::try_from(random.below(length as u64)).unwrap();
+                    let at = usize::try_from(random.below(length.into())).unwrap();
                     other[at] = token(&mut random);
                 }
                 replaced += original.distance(sketch(&other));
