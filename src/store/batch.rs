@@ -71,6 +71,39 @@ impl<S: Sketch, I: Iterator<Item = S>> Iterator for Answers<'_, S, I> {
     }
 }
 
+/// Answers queries, or the first of them.
+fn answer<S: Sketch>(
+    store: &Shared<S>,
+    sketches: &[S],
+    max_distance: u32,
+    limits: Limits,
+    threads: usize,
+) -> Result<Vec<Matches>> {
+    // What may be cut short is cut where single queries would be.
+    if limits != Limits::new() {
+        let alone = |place: usize| query(store, &Ask::new(&sketches[place], max_distance), limits);
+        return in_threads(threads, sketches.len(), alone);
+    }
+    let record = store.claims.record();
+    // Taken after the record has begun.
+    let view = store.view();
+    let now = store.now();
+    let near = view.index.near_all(&store.engine, sketches, max_distance, threads)?;
+    let mut answers = with_documents(store, &view, near, now, threads)?;
+    let changed = record.changed();
+    let is_outrun = store.is_outrun(now);
+    let is_near = |sketch: &S, changed: &[S]| changed.iter().any(|changed| changed.distance_to(sketch) <= max_distance);
+    let is_stale = |sketch: &S| is_outrun || changed.as_ref().is_none_or(|changed: &Vec<S>| is_near(sketch, changed));
+    let stale: Vec<usize> = (0..answers.len()).filter(|&place| is_stale(&sketches[place])).collect();
+    let again = in_threads(threads, stale.len(), |place| {
+        query(store, &Ask::new(&sketches[stale[place]], max_distance), limits)
+    })?;
+    for (place, answer) in stale.into_iter().zip(again) {
+        answers[place] = answer;
+    }
+    Ok(answers)
+}
+
 /// Looks up the documents of what is near, as they are at a moment.
 fn with_documents<S: Sketch>(
     store: &Shared<S>,
@@ -122,37 +155,4 @@ fn with_documents<S: Sketch>(
         Ok(near.into_iter().map(answer).collect::<Vec<_>>())
     })?;
     Ok(answers.into_iter().flatten().collect())
-}
-
-/// Answers queries, or the first of them.
-fn answer<S: Sketch>(
-    store: &Shared<S>,
-    sketches: &[S],
-    max_distance: u32,
-    limits: Limits,
-    threads: usize,
-) -> Result<Vec<Matches>> {
-    // What may be cut short is cut where single queries would be.
-    if limits != Limits::new() {
-        let alone = |place: usize| query(store, &Ask::new(&sketches[place], max_distance), limits);
-        return in_threads(threads, sketches.len(), alone);
-    }
-    let record = store.claims.record();
-    // Taken after the record has begun.
-    let view = store.view();
-    let now = store.now();
-    let near = view.index.near_all(&store.engine, sketches, max_distance, threads)?;
-    let mut answers = with_documents(store, &view, near, now, threads)?;
-    let changed = record.changed();
-    let is_outrun = store.is_outrun(now);
-    let is_near = |sketch: &S, changed: &[S]| changed.iter().any(|changed| changed.distance_to(sketch) <= max_distance);
-    let is_stale = |sketch: &S| is_outrun || changed.as_ref().is_none_or(|changed: &Vec<S>| is_near(sketch, changed));
-    let stale: Vec<usize> = (0..answers.len()).filter(|&place| is_stale(&sketches[place])).collect();
-    let again = in_threads(threads, stale.len(), |place| {
-        query(store, &Ask::new(&sketches[stale[place]], max_distance), limits)
-    })?;
-    for (place, answer) in stale.into_iter().zip(again) {
-        answers[place] = answer;
-    }
-    Ok(answers)
 }

@@ -58,15 +58,9 @@ mod jieba {
 
 #[cfg(all(test, any(feature = "icu", feature = "jieba")))]
 mod tests {
+    use crate::text::tests::shingles;
     use crate::text::tokens::Tokeniser;
     use crate::{Analyser, Simhash};
-
-    fn shingles(specification: &str, text: &str) -> Vec<String> {
-        let mut all = Vec::new();
-        let analyser: Analyser = specification.parse().unwrap();
-        analyser.shingles(text, |shingle| all.push(shingle.to_owned()));
-        all
-    }
 
     /// The rows of `tests/data` that need a build with these features.
     #[test]

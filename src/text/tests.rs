@@ -7,6 +7,14 @@ use super::scratch::Normal;
 use super::tokens::Tokens;
 use super::*;
 
+/// The shingles of a text by the analyser of a specification.
+pub(super) fn shingles(specification: &str, text: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    let analyser: Analyser = specification.parse().unwrap();
+    analyser.shingles(text, |shingle| all.push(shingle.to_owned()));
+    all
+}
+
 /// The tokens that a text is cut into, as it is.
 pub(super) fn tokens(text: &str, cut: impl FnOnce(&Normal, &mut Runs, &mut Tokens)) -> Vec<(String, bool)> {
     let (mut normal, mut runs, mut tokens) = (Normal::default(), Runs::default(), Tokens::default());
@@ -64,12 +72,6 @@ fn features_of_one_text_within_those_of_another() {
     assert_eq!(count, 10);
 }
 
-fn shingles(tokens: u16, text: &str) -> Vec<String> {
-    let mut all = Vec::new();
-    Analyser::new(tokens).shingles(text, |shingle| all.push(shingle.to_owned()));
-    all
-}
-
 #[test]
 fn shingles_of_many_scripts() {
     let rows: &[(u16, &str, &[&str])] = &[
@@ -102,9 +104,9 @@ fn shingles_of_many_scripts() {
         (2, "Linux 系统", &["linux 系", "系 统"]),
     ];
     for &(tokens, text, expected) in rows {
-        assert_eq!(shingles(tokens, text), expected, "{tokens} tokens of {text:?}");
+        assert_eq!(shingles(&format!("words+shingle={tokens}"), text), expected, "{tokens} tokens of {text:?}");
     }
-    assert!(shingles(2, "สวัสดีชาวโลก").len() > 5);
+    assert!(shingles("words", "สวัสดีชาวโลก").len() > 5);
 }
 
 #[test]
@@ -124,7 +126,7 @@ fn texts_without_features_have_none() {
         "+-*/",
         "😶\u{fe0f}".strip_prefix('😶').unwrap(),
     ] {
-        assert_eq!(shingles(2, text), [""; 0], "{text:?}");
+        assert_eq!(shingles("words", text), [""; 0], "{text:?}");
     }
 }
 
@@ -141,23 +143,16 @@ fn shingles_of_presets() {
         (Preset::Classic, " Ab,\tc\u{3000}d ", &["Ab,", "c", "d"]),
     ];
     for &(preset, text, expected) in rows {
-        let mut found = Vec::new();
-        Analyser::preset(preset).shingles(text, |shingle| found.push(shingle.to_owned()));
-        assert_eq!(found, expected, "{preset:?} {text:?}");
+        assert_eq!(shingles(preset.name(), text), expected, "{preset:?} {text:?}");
     }
 }
 
 #[test]
 fn characters_are_letters_digits_and_emoji_with_nothing_between() {
-    let shingles = |count, text| {
-        let mut all = Vec::new();
-        Analyser::characters(count).shingles(text, |shingle| all.push(shingle.to_owned()));
-        all
-    };
-    assert_eq!(shingles(2, "A 1, 漢😀"), ["a1", "1汉", "汉😀"]);
-    assert_eq!(shingles(3, "नमस्ते"), ["नमस्ते"], "three clusters");
-    assert_eq!(shingles(5, "abc"), ["abc"]);
-    assert_eq!(shingles(2, "!?"), [""; 0]);
+    assert_eq!(shingles("chars:2", "A 1, 漢😀"), ["a1", "1汉", "汉😀"]);
+    assert_eq!(shingles("chars:3", "नमस्ते"), ["नमस्ते"], "three clusters");
+    assert_eq!(shingles("chars:5", "abc"), ["abc"]);
+    assert_eq!(shingles("chars:2", "!?"), [""; 0]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Progress on a terminal, and figures for people.
 
+use std::fmt::Display;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -64,6 +65,15 @@ impl Progress {
     /// Prints a line of prose without tearing the bar.
     pub(crate) fn line(&self, text: &str) {
         self.bar.suspend(|| prose::line(text));
+    }
+
+    /// Reports a bad record, or fails with it unless the run is to go on.
+    pub(crate) fn bad<E: Display + Into<anyhow::Error>>(&self, record: E, goes_on: bool) -> anyhow::Result<()> {
+        if !goes_on {
+            return Err(record.into());
+        }
+        self.line(&format!("nearstone: {record}"));
+        Ok(())
     }
 
     pub(crate) fn finish(&self) {

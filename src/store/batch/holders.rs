@@ -42,26 +42,16 @@ pub(super) fn holders<S: Sketch>(store: &Shared<S>, view: &View<S>, sketches: &[
     for sketch in sketches {
         let work = &mut Work::new(Limits::new());
         let generations = store.row_holders(view, sketch, lifetime, work, usize::MAX, &mut several)?;
-        let begun = ids.ends.len();
         if let Some(pages) = &mut pages {
             visit(engine, pages, identity_number(sketch), |id, time| {
                 if store.counts(view, Layer::Sealed, id, time, lifetime)? {
-                    ids.push(id);
+                    if generations > 0 { several.push(id.to_owned()) } else { ids.push(id) }
                 }
                 Ok(())
             })?;
         }
-        if generations > 0 {
-            several.extend(ids.ends[begun..].iter().scan(begun, |at, &end| {
-                let start = if *at == 0 { 0 } else { ids.ends[*at - 1] };
-                *at += 1;
-                Some(ids.bytes[start..end].to_vec())
-            }));
-            ids.bytes.truncate(if begun == 0 { 0 } else { ids.ends[begun - 1] });
-            ids.ends.truncate(begun);
-            several.sort_unstable();
-            several.drain(..).for_each(|id| ids.push(&id));
-        }
+        several.sort_unstable();
+        several.drain(..).for_each(|id| ids.push(&id));
         ids.counts.push(ids.ends.len());
     }
     Ok(ids)

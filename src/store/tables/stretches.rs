@@ -45,8 +45,6 @@ pub(super) struct Stretches {
     bytes_of_all: u64,
     /// Whether a sweep has needed most pages of a table.
     were_swept: AtomicBool,
-    /// Whether tables are read as a whole, or were.
-    are_read_whole: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -61,6 +59,8 @@ type Place = OnceLock<Arc<[u64]>>;
 #[derive(Debug)]
 struct All {
     tables: Vec<Box<[Place]>>,
+    /// Whether tables are read as a whole, or were.
+    are_read_whole: bool,
     /// The tables that are there as a whole.
     wholes: Vec<OnceLock<Whole>>,
     bytes: AtomicU64,
@@ -76,14 +76,14 @@ impl Weighter<u64, Arc<[u64]>> for Bytes {
 }
 
 impl All {
-    fn new(bits: &[u32]) -> Self {
+    fn new(bits: &[u32], are_read_whole: bool) -> Self {
         let places = |bits: &u32| (0..1u64 << bits).map(|_| OnceLock::new()).collect();
         let wholes = bits.iter().map(|_| OnceLock::new()).collect();
-        Self { tables: bits.iter().map(places).collect(), wholes, bytes: AtomicU64::new(0) }
+        Self { tables: bits.iter().map(places).collect(), are_read_whole, wholes, bytes: AtomicU64::new(0) }
     }
 
     fn of_cache(cache: &Cache<u64, Arc<[u64]>, Bytes>, bits: &[u32]) -> Self {
-        let all = Self::new(bits);
+        let all = Self::new(bits, false);
         for (key, values) in cache.iter() {
             all.keep(usize::try_from(key >> 48).unwrap_or(usize::MAX), number(key & ones(48)), values);
         }
@@ -118,30 +118,26 @@ impl Stretches {
         let bits: Vec<u32> = design.tables().iter().map(|table| table.prefix_bits().min(spread).min(48)).collect();
         let bytes_of_all = Self::bytes_of_all(design, sketches);
         let most_values = usize::try_from((bytes / MOST_SHARE / 8).max(4 * FEWEST_VALUES)).unwrap_or(usize::MAX);
-        let places = if bytes >= bytes_of_all { Places::All(All::new(&bits)) } else { Places::Lately(lately(bytes)) };
-        Self {
-            places: ShardedLock::new(places),
-            bits,
-            most_values,
-            bytes_of_all,
-            were_swept: AtomicBool::new(false),
-            are_read_whole: AtomicBool::new(false),
-        }
+        let places =
+            if bytes >= bytes_of_all { Places::All(All::new(&bits, false)) } else { Places::Lately(lately(bytes)) };
+        Self { places: ShardedLock::new(places), bits, most_values, bytes_of_all, were_swept: AtomicBool::new(false) }
     }
 
     /// Is told that a sweep needs most of a table, and tells whether the tables are to be read as a whole now: what a second
     /// one needs, a third will. What was kept of them is let go before.
     pub(super) fn are_worth_reading(&self) -> bool {
         let is_second = self.were_swept.swap(true, Ordering::Relaxed);
-        if !is_second || !self.look().is_at_all() || self.are_read_whole.swap(true, Ordering::Relaxed) {
+        let are_due = |places: &Places| matches!(places, Places::All(all) if !all.are_read_whole);
+        if !is_second || !self.look().places.as_deref().is_some_and(are_due) {
             return false;
         }
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
-        let has_room_for_all = matches!(&*places, Places::All(_));
-        if has_room_for_all {
-            *places = Places::All(All::new(&self.bits));
+        // Another thread may have been here in the meantime.
+        let are_due = are_due(&places);
+        if are_due {
+            *places = Places::All(All::new(&self.bits, true));
         }
-        has_room_for_all
+        are_due
     }
 
     /// How many highest bits the values of a stretch of a table share.
@@ -163,13 +159,12 @@ impl Stretches {
             _ => {}
         }
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have been here in the meantime.
+        // As above.
         let other = match &*places {
             Places::All(all) if !has_room_for_all => Places::Lately(all.to_cache(bytes)),
             Places::Lately(cache) if has_room_for_all => Places::All(All::of_cache(cache, &self.bits)),
             _ => return,
         };
-        self.are_read_whole.store(false, Ordering::Relaxed);
         *places = other;
     }
 
@@ -197,12 +192,12 @@ impl Stretches {
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         };
-        Look(places, self)
+        Look { places, of: self }
     }
 
     /// The bytes in use.
     pub(super) fn bytes(&self) -> u64 {
-        match self.look().0.as_deref() {
+        match self.look().places.as_deref() {
             None => 0,
             Some(Places::Lately(cache)) => cache.weight(),
             Some(Places::All(all)) => {
@@ -223,7 +218,11 @@ fn key(table: usize, place: usize) -> u64 {
 }
 
 /// A look at what is in memory.
-pub(super) struct Look<'a>(Option<ShardedLockReadGuard<'a, Places>>, &'a Stretches);
+pub(super) struct Look<'a> {
+    /// None while they are changed.
+    places: Option<ShardedLockReadGuard<'a, Places>>,
+    of: &'a Stretches,
+}
 
 /// The values of a stretch.
 pub(super) enum Stretch<'a> {
@@ -253,12 +252,12 @@ fn number(place: u64) -> usize {
 
 impl Look<'_> {
     fn place(&self, table: usize, value: u64) -> usize {
-        place(value, self.1.bits[table])
+        place(value, self.of.bits[table])
     }
 
     /// Keeps a table as a whole.
     pub(super) fn keep_whole(&self, table: usize, whole: Whole) {
-        if let Some(Places::All(all)) = self.0.as_deref() {
+        if let Some(Places::All(all)) = self.places.as_deref() {
             let bytes = whole.bytes();
             if all.wholes[table].set(whole).is_ok() {
                 all.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -268,17 +267,17 @@ impl Look<'_> {
 
     /// The first and the last value of the stretch that a value is in.
     pub(super) fn bounds(&self, table: usize, value: u64) -> [u64; 2] {
-        self.1.bounds(table, value)
+        self.of.bounds(table, value)
     }
 
     /// Whether there is room for all stretches.
-    pub(super) fn is_at_all(&self) -> bool {
-        matches!(self.0.as_deref(), Some(Places::All(_)))
+    pub(super) fn has_room_for_all(&self) -> bool {
+        matches!(self.places.as_deref(), Some(Places::All(_)))
     }
 
     /// Has the processor fetch the place of the stretch that a value is in.
     pub(super) fn fetch(&self, table: usize, value: u64) {
-        if let Some(Places::All(all)) = self.0.as_deref() {
+        if let Some(Places::All(all)) = self.places.as_deref() {
             let place = self.place(table, value);
             match all.wholes[table].get() {
                 Some(whole) => whole.fetch(place),
@@ -290,7 +289,7 @@ impl Look<'_> {
     /// The values of the stretch that a value is in, where they are in memory.
     pub(super) fn get(&self, table: usize, value: u64) -> Option<Stretch<'_>> {
         let place = self.place(table, value);
-        match self.0.as_deref()? {
+        match self.places.as_deref()? {
             Places::All(all) => match all.wholes[table].get() {
                 Some(whole) => Some(Stretch::Lent(whole.get(place))),
                 None => all.tables[table][place].get().map(|values| Stretch::Lent(values)),
@@ -301,11 +300,11 @@ impl Look<'_> {
 
     /// Keeps the values of the stretch that one of them, or one that is not there, is in.
     pub(super) fn keep(&self, table: usize, value: u64, values: &[u64]) {
-        if !self.1.has_room(values.len()) {
+        if !self.of.has_room(values.len()) {
             return;
         }
         let place = self.place(table, value);
-        match self.0.as_deref() {
+        match self.places.as_deref() {
             Some(Places::All(all)) => all.keep(table, place, values.into()),
             Some(Places::Lately(cache)) => cache.insert(key(table, place), values.into()),
             None => {}
@@ -328,7 +327,7 @@ mod tests {
         let design = TableDesign::default();
         let all = Stretches::bytes_of_all(&design, SKETCHES);
         let stretches = Stretches::new(&design, SKETCHES, all);
-        assert!(stretches.look().is_at_all());
+        assert!(stretches.look().has_room_for_all());
         let before = stretches.bytes();
         let ends = [0, 1, 1 << 63, u64::MAX];
         for (table, value) in (0..design.tables().len()).flat_map(|table| ends.map(|value| (table, value))) {
@@ -343,12 +342,12 @@ mod tests {
         assert_eq!(stretches.bytes() - before, 4 * 3 * (32 + 24));
         // As much as is kept still has room.
         stretches.resize(all / 2);
-        assert!(!stretches.look().is_at_all());
+        assert!(!stretches.look().has_room_for_all());
         assert_eq!(of(&stretches, 3, u64::MAX).map(|values| values.len()), Some(3));
         stretches.resize(all - 1);
         assert_eq!(of(&stretches, 3, u64::MAX).map(|values| values.len()), Some(3));
         stretches.resize(all);
-        assert!(stretches.look().is_at_all());
+        assert!(stretches.look().has_room_for_all());
         assert_eq!(of(&stretches, 3, u64::MAX).map(|values| values.len()), Some(3));
         assert_eq!(stretches.bytes() - before, 4 * 3 * (32 + 24));
         // One that is too long is not kept in either way.

@@ -81,7 +81,7 @@ impl Tables {
             })
             .collect();
         if pieces.iter().any(|piece| piece.needs_most) {
-            self.read_whole(engine, &asked, threads)?;
+            self.read_whole(engine, threads)?;
         }
         let (count, is_too_much) = (AtomicUsize::new(0), AtomicBool::new(false));
         let swept = in_threads(threads, pieces.len(), |piece| {
@@ -105,12 +105,11 @@ impl Tables {
     }
 
     /// Reads the tables from end to end, where that is worth it and there is room.
-    fn read_whole(&self, engine: &Engine, asked: &[Asked], threads: usize) -> Result<()> {
+    fn read_whole(&self, engine: &Engine, threads: usize) -> Result<()> {
         let Some(sealed) = self.sealed.as_ref().filter(|sealed| sealed.stretches.are_worth_reading()) else {
             return Ok(());
         };
-        in_threads(threads, asked.len(), |at| {
-            let table = asked[at].table;
+        in_threads(threads, sealed.families.len(), |table| {
             let whole = Whole::read(engine, sealed, table, sealed.stretches.bits(table))?;
             sealed.stretches.look().keep_whole(table, whole);
             Ok(())
@@ -134,9 +133,9 @@ impl Tables {
         'groups: for first in (0..groups.len()).step_by(PREFIXES_A_LOOK) {
             let look = self.sealed.as_ref().map(|sealed| sealed.stretches.look());
             // Where most pages are needed, to read them in their order is faster than to ask a cache for each.
-            let look = look.as_ref().filter(|look| look.is_at_all() || !piece.needs_most);
+            let look = look.as_ref().filter(|look| look.has_room_for_all() || !piece.needs_most);
             for (at, group) in groups.iter().enumerate().skip(first).take(PREFIXES_A_LOOK) {
-                if let Some(look) = look.filter(|look| look.is_at_all()) {
+                if let Some(look) = look.filter(|look| look.has_room_for_all()) {
                     fetch_ahead(look, piece.table, table, &groups[at..]);
                 }
                 let [from, to] = bounds(table, group[0].0);

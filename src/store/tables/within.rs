@@ -3,13 +3,13 @@
 //! A bisection waits for the memory at each of its steps. To begin where the number should be, and to go on by steps
 //! that double, takes two or three reads that wait; where numbers are spread unevenly it takes as many as a bisection.
 
+use crate::isa::prefetch;
+
 /// The first step away from where a number should be.
 const STEP: usize = 4;
 
 /// So many lines of the processor's cache are fetched at once.
 const MOST_LINES: usize = 8;
-
-use crate::isa::prefetch;
 
 /// The values from one to another, of some in order.
 pub(super) fn within(values: &[u64], from: u64, to: u64) -> &[u64] {

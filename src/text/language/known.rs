@@ -127,14 +127,7 @@ fn lang(language: Language) -> Lang {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Analyser;
-
-    fn shingles(specification: &str, text: &str) -> Vec<String> {
-        let mut all = Vec::new();
-        let analyser: Analyser = specification.parse().unwrap();
-        analyser.shingles(text, |shingle| all.push(shingle.to_owned()));
-        all
-    }
+    use crate::text::tests::shingles;
 
     const ENGLISH: &str = "The museums of clocks are opening their doors again after three years of repairs. Visitors who \
          come on Sunday will find the great hall as it was when the building was finished, with the old pendulum in \

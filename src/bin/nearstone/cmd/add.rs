@@ -23,11 +23,10 @@ pub(crate) fn run(args: &Add) -> anyhow::Result<Outcome> {
     let ended = pipeline::run(inputs, &simhash, args.input.threads(), |event| {
         let Event::Document(item) = event else { return Ok(()) };
         match item {
-            Err(e) if args.input.reading.skip_bad => {
+            Err(e) => {
+                progress.bad(e, args.input.reading.skip_bad)?;
                 bad += 1;
-                progress.line(&format!("nearstone: {e}"));
             }
-            Err(e) => return Err(e.into()),
             Ok(item) => match item.sketch.fingerprint() {
                 None => nothing.count(item.sketch),
                 Some(fingerprint) => match store.insert(&item.id, &fingerprint)? {

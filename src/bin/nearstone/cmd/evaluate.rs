@@ -89,8 +89,7 @@ impl Documents {
         pipeline::run(inputs, &Simhash::new(analyser.clone()), args.input.threads(), |event| {
             let Event::Document(item) = event else { return Ok(()) };
             match item {
-                Err(e) if args.input.reading.skip_bad => progress.line(&format!("nearstone: {e}")),
-                Err(e) => return Err(e.into()),
+                Err(e) => progress.bad(e, args.input.reading.skip_bad)?,
                 Ok(item) => {
                     let number = u32::try_from(documents.fingerprints.len())?;
                     if documents.numbers.insert(item.id.clone(), number).is_some() {

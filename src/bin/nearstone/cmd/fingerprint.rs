@@ -22,11 +22,10 @@ pub(crate) fn run(args: &Fingerprints) -> anyhow::Result<Outcome> {
     pipeline::run(inputs, &simhash, args.input.threads(), |event| {
         let Event::Document(item) = event else { return out.idle() };
         match item {
-            Err(e) if args.input.reading.skip_bad => {
+            Err(e) => {
+                progress.bad(e, args.input.reading.skip_bad)?;
                 bad += 1;
-                progress.line(&format!("nearstone: {e}"));
             }
-            Err(e) => return Err(e.into()),
             Ok(item) => {
                 nothing.count(item.sketch);
                 sketched += u64::from(item.sketch.fingerprint().is_some());

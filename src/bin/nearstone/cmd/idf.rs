@@ -36,11 +36,10 @@ pub(crate) fn run(args: &Idf) -> anyhow::Result<Outcome> {
     pipeline::run_with(inputs, args.input.threads(), hashes, |event| {
         let Event::Document(item) = event else { return Ok(()) };
         match item {
-            Err(e) if args.input.reading.skip_bad => {
+            Err(e) => {
+                progress.bad(e, args.input.reading.skip_bad)?;
                 bad += 1;
-                progress.line(&format!("nearstone: {e}"));
             }
-            Err(e) => return Err(e.into()),
             Ok(hashes) => counter.add(hashes)?,
         }
         documents += 1;

@@ -75,11 +75,10 @@ impl Source<'_> {
         pipeline::run(inputs, &simhash, self.threads, |event| {
             let Event::Document(item) = event else { return Ok(()) };
             match item {
-                Err(e) if records.reading.skip_bad => {
+                Err(e) => {
+                    progress.bad(e, records.reading.skip_bad)?;
                     bad += 1;
-                    progress.line(&format!("nearstone: {e}"));
                 }
-                Err(e) => return Err(e.into()),
                 Ok(item) => {
                     let id = item.id.as_bytes();
                     count = take(match item.sketch.fingerprint() {
@@ -114,11 +113,10 @@ impl Source<'_> {
         for batch in inputs {
             interrupt::check()?;
             match batch {
-                Err(e) if records.reading.skip_bad => {
+                Err(e) => {
+                    progress.bad(e, records.reading.skip_bad)?;
                     bad += 1;
-                    progress.line(&format!("nearstone: {e}"));
                 }
-                Err(e) => return Err(e.into()),
                 Ok(batch) if self.kind == Kind::Rows => count = take(Record::Rows(batch.fingerprints()))?,
                 Ok(batch) => {
                     for (id, fingerprint) in batch.iter() {

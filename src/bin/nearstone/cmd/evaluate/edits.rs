@@ -64,8 +64,7 @@ fn measure(args: &Evaluate, analyser: &Analyser) -> anyhow::Result<Moved> {
         documents += 1;
         progress.documents(documents);
         match item {
-            Err(e) if args.input.reading.skip_bad => progress.line(&format!("nearstone: {e}")),
-            Err(e) => return Err(e.into()),
+            Err(e) => progress.bad(e, args.input.reading.skip_bad)?,
             Ok(None) => {}
             Ok(Some((replaced, cut))) => {
                 moved.replaced.iter_mut().zip(replaced).for_each(|(distances, distance)| distances.count(distance));
