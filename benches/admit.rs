@@ -7,26 +7,21 @@
 //! anything else. No admission can be faster than that. Every row is measured in each of three rounds; the
 //! median counts.
 
+mod values;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
 use nearstone::{Durability, Fingerprint, NewDocument, Options, SimhashStore, TableDesign};
 use rocksdb::{Cache, ColumnFamily, DB, Env, ReadOptions, WriteBatch};
+use values::value;
 
 const ROUNDS: usize = 3;
 const TOGETHER: usize = 256;
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
-}
-
-/// The n-th of a sequence of uniform values.
-fn value(n: u64) -> u64 {
-    let mut z = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 fn options() -> Options {

@@ -4,18 +4,13 @@
 //! Fingerprints are uniform, from a seed; stores are sealed and what they read is cached. The constants stand in
 //! `src/design/cost.rs`.
 
+mod values;
+
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use nearstone::{Fingerprint, LoadOptions, Options, Planner, SimhashStore, Table, TableDesign};
-
-/// The n-th of a sequence of uniform values.
-fn value(n: u64) -> u64 {
-    let mut z = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
+use values::value;
 
 #[expect(clippy::cast_precision_loss, reason = "averages")]
 fn float(number: u64) -> f64 {

@@ -3,6 +3,8 @@
 //!
 //! Its arguments are the loop, the set of instructions, and how often 32,768 uniform values go through the loop.
 
+mod values;
+
 use std::hint::black_box;
 
 #[path = "../src/isa.rs"]
@@ -22,17 +24,10 @@ mod page;
 
 use isa::Isa;
 use page::{MAX_VALUES, Page};
+use values::value;
 
 const LOOPS: [&str; 3] = ["decode", "near", "common"];
 const VALUES: usize = 1 << 15;
-
-/// The n-th of a sequence of uniform values.
-fn value(n: u64) -> u64 {
-    let mut z = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();

@@ -3,6 +3,8 @@
 //! The values are uniform, from a seed: the gaps of pages are those of 10^7, 10^8 and 10^9 values. There are
 //! 64 pages, 32,768 values, visited in turn.
 
+mod values;
+
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -21,17 +23,10 @@ mod page;
 
 use packed::Packed;
 use page::{MAX_VALUES, Page};
+use values::value;
 
 const PAGES: usize = 64;
 const SOME: usize = 64;
-
-/// The n-th of a sequence of uniform values.
-fn value(n: u64) -> u64 {
-    let mut z = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 /// As many sorted values as the pages hold, as near to each other as 2^`log2_gap` on the average.
 fn sorted(log2_gap: f64) -> Vec<u64> {

@@ -3,21 +3,16 @@
 //! The number of stored documents is 1,000,000, or `NEARSTONE_BENCH_DOCUMENTS`. Fingerprints are uniform,
 //! from a seed.
 
+mod values;
+
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use nearstone::{Fingerprint, Options, Simhash, SimhashStore, TableDesign};
+use values::value;
 
 fn documents() -> u64 {
     std::env::var("NEARSTONE_BENCH_DOCUMENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000_000)
-}
-
-/// The n-th of a sequence of uniform values.
-fn value(n: u64) -> u64 {
-    let mut z = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 fn queries(c: &mut Criterion) {
