@@ -36,7 +36,7 @@ const STEP_BYTES: u64 = 256 << 10;
 #[derive(Debug)]
 pub(super) struct Parquet {
     path: Arc<PathBuf>,
-    pages: Arc<FilePages>,
+    pages: FilePages,
     metadata: ParquetMetaData,
     columns: Columns,
     parsing: Arc<Parsing>,
@@ -81,7 +81,7 @@ impl Parquet {
         };
         Ok(Self {
             path: Arc::new(path.to_owned()),
-            pages: Arc::new(FilePages::new(file, attributes.len(), parsing.max_record_bytes)),
+            pages: FilePages::new(file, attributes.len(), parsing.max_record_bytes),
             metadata,
             columns,
             parsing: Arc::clone(parsing),

@@ -156,26 +156,20 @@ impl Analyser {
             self.hash(text, scratch);
             let Scratch { features, distinct, .. } = scratch;
             match self.weights {
-                _ if self.idf.is_some() => {
-                    let counted = distinct.counted(features);
-                    let weighted: Vec<_> =
-                        counted.map(|(feature, count)| (feature, self.weigh(feature, count))).collect();
-                    sums.weigh(&weighted);
-                    weighted.len()
-                }
-                Weights::Binary => {
+                Weights::Binary if self.idf.is_none() => {
                     let features = distinct.of(features);
                     sums.count(features);
                     features.len()
                 }
-                Weights::Count => {
+                Weights::Count if self.idf.is_none() => {
                     sums.count(features);
                     let is_asked_for = counts_features || self.min_features > 1;
                     if is_asked_for { distinct.of(features).len() } else { features.len() }
                 }
-                Weights::Log => {
+                _ => {
+                    let counted = distinct.counted(features);
                     let weighted: Vec<_> =
-                        distinct.counted(features).map(|(feature, count)| (feature, self.weights.of(count))).collect();
+                        counted.map(|(feature, count)| (feature, self.weigh(feature, count))).collect();
                     sums.weigh(&weighted);
                     weighted.len()
                 }

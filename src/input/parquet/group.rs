@@ -1,7 +1,5 @@
 //! The rows of one row group.
 
-use std::sync::Arc;
-
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 
@@ -39,7 +37,7 @@ impl std::fmt::Debug for Group {
 }
 
 impl Group {
-    pub(super) fn open(group: &RowGroupMetaData, columns: &Columns, file: &Arc<FilePages>) -> Result<Self> {
+    pub(super) fn open(group: &RowGroupMetaData, columns: &Columns, file: &FilePages) -> Result<Self> {
         let left = u64::try_from(group.num_rows()).map_err(|_| damaged("the number of rows is negative"))?;
         let reader = |column: Column| -> Result<Reader> {
             let chunk = group.columns().get(column.index).ok_or_else(|| damaged("a column is missing"))?;

@@ -30,17 +30,22 @@ const DICTIONARY_VALUE_BYTES: usize = 32;
 /// A file whose pages have a bounded length.
 #[derive(Debug)]
 pub(super) struct FilePages {
-    file: File,
+    file: Arc<File>,
     length: u64,
     max_page_bytes: usize,
-    /// How long the page whose head was read last is uncompressed, by that head.
+    /// Of one column, how long the page whose head was read last is uncompressed, by that head.
     claimed: AtomicUsize,
 }
 
 impl FilePages {
     pub(super) fn new(file: File, length: u64, max_record_bytes: usize) -> Self {
         let max_page_bytes = max_record_bytes.saturating_mul(PAGE_RECORDS);
-        Self { file, length, max_page_bytes, claimed: AtomicUsize::new(0) }
+        Self { file: Arc::new(file), length, max_page_bytes, claimed: AtomicUsize::new(0) }
+    }
+
+    /// The same, for a column: what the heads of one say is not taken for what those of another do.
+    fn of_column(&self) -> Self {
+        Self { file: Arc::clone(&self.file), claimed: AtomicUsize::new(0), ..*self }
     }
 
     /// How long a page may be in the file: what cannot be compressed grows, with Snappy the most, by a sixth.
@@ -68,7 +73,7 @@ impl ChunkReader for FilePages {
         let mut reader = self.file.get_read(start)?;
         let size = uncompressed_bytes(reader.fill_buf()?).ok_or_else(|| damaged("the head of a page is damaged"))?;
         let size = usize::try_from(size).ok().filter(|&size| size <= self.max_page_bytes);
-        // A column is read by one thread at a time, and the page comes before the next head.
+        // The page comes before the next head.
         self.claimed.store(size.ok_or_else(|| too_long(self.max_page_bytes))?, Ordering::Relaxed);
         Ok(reader)
     }
@@ -109,20 +114,21 @@ fn uncompressed_bytes(head: &[u8]) -> Option<u64> {
 }
 
 /// Returns the pages of a column.
-pub(super) fn pages(file: &Arc<FilePages>, chunk: &ColumnChunkMetaData, rows: i64) -> Result<Box<dyn PageReader>> {
+pub(super) fn pages(file: &FilePages, chunk: &ColumnChunkMetaData, rows: i64) -> Result<Box<dyn PageReader>> {
     let rows = usize::try_from(rows).map_err(|_| damaged("the number of rows is negative"))?;
+    let file = Arc::new(file.of_column());
     let codec = Codec::of(chunk.compression());
     let pages = if codec.is_some() {
         // The crate hands the pages out as they are.
         let chunk = chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
-        SerializedPageReader::new(Arc::clone(file), &chunk, rows, None)?
+        SerializedPageReader::new(Arc::clone(&file), &chunk, rows, None)?
     } else {
-        SerializedPageReader::new(Arc::clone(file), chunk, rows, None)?
+        SerializedPageReader::new(Arc::clone(&file), chunk, rows, None)?
     };
     let has_nulls = chunk.column_descr().max_def_level() > 0;
     let type_ = chunk.column_type();
     let width = if type_ == Type::INT32 { 4 } else { 8 };
-    let (file, limit) = (Arc::clone(file), file.max_page_bytes);
+    let limit = file.max_page_bytes;
     Ok(Box::new(Checked { pages, file, codec, limit, has_nulls, has_dictionary: false, type_, width }))
 }
 
