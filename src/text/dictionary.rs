@@ -58,9 +58,9 @@ mod jieba {
 
 #[cfg(all(test, any(feature = "icu", feature = "jieba")))]
 mod tests {
+    use crate::Simhash;
     use crate::text::tests::shingles;
     use crate::text::tokens::Tokeniser;
-    use crate::{Analyser, Simhash};
 
     /// The rows of `tests/data` that need a build with these features.
     #[test]
