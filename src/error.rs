@@ -109,6 +109,18 @@ pub enum Error {
         /// Why, with the counter-example where there is one.
         reason: String,
     },
+    /// A signature cannot have such rows.
+    #[error("signature refused: {reason}")]
+    Signature {
+        /// Why, and what is possible.
+        reason: String,
+    },
+    /// A band design cannot be built, or does not reach what it is planned for.
+    #[error("band design refused: {reason}")]
+    BandDesign {
+        /// Why, and what to do about it.
+        reason: String,
+    },
     /// A load or seal cannot be done now, or not so.
     #[error("load refused: {reason}")]
     Load {
@@ -239,6 +251,8 @@ impl Error {
             | Self::Payload { .. }
             | Self::Distance { .. }
             | Self::Design { .. }
+            | Self::Signature { .. }
+            | Self::BandDesign { .. }
             | Self::Load { .. }
             | Self::Pairs { .. }
             | Self::NoAnalyser { .. } => ErrorKind::Invalid,

@@ -7,7 +7,7 @@
 mod batch;
 
 use md5::{Digest, Md5};
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed, xxh3_128};
 
 pub(crate) use batch::{Batches, hash_windows};
 
@@ -89,6 +89,45 @@ impl Default for Checksum {
     fn default() -> Self {
         Self(Xxh3::new())
     }
+}
+
+/// The name and version of the identity of a signature.
+#[allow(dead_code, reason = "the record of a store names it")]
+pub(crate) const IDENTITY_HASH: &str = "xxh3-128/1";
+
+/// The identity of the bytes of a signature: XXH3-128, seed 0.
+pub(crate) fn identity(bytes: &[u8]) -> u128 {
+    xxh3_128(bytes)
+}
+
+/// The name and version of the hash of a band.
+#[allow(dead_code, reason = "the record of a store names it")]
+pub(crate) const BAND_HASH: &str = "xxh3-64-band/1";
+
+/// The hash of the bytes of the rows of a band: XXH3-64, with the number of the band as the seed.
+pub(crate) fn band(number: u32, bytes: &[u8]) -> u64 {
+    xxh3_64_with_seed(bytes, number.into())
+}
+
+/// What a number gives from a seed, for parameters that are chosen once: XXH3-64 with the seed, of its 4 bytes, big-endian.
+pub(crate) fn seeded(seed: u64, number: u32) -> u64 {
+    xxh3_64_with_seed(&number.to_be_bytes(), seed)
+}
+
+/// Mixes 64 bits, one to one: the avalanche of XXH64.
+#[inline]
+pub(crate) fn mix64(mut bits: u64) -> u64 {
+    bits = (bits ^ bits >> 33).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    bits = (bits ^ bits >> 29).wrapping_mul(0x1656_67b1_9e37_79f9);
+    bits ^ bits >> 32
+}
+
+/// Mixes 32 bits, one to one: the avalanche of XXH32.
+#[inline]
+pub(crate) fn mix32(mut bits: u32) -> u32 {
+    bits = (bits ^ bits >> 15).wrapping_mul(0x85eb_ca77);
+    bits = (bits ^ bits >> 13).wrapping_mul(0xc2b2_ae3d);
+    bits ^ bits >> 16
 }
 
 /// Checks the integrity of bytes on disk.

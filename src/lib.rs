@@ -42,6 +42,7 @@
 //! | choose disk against reads | [`TableDesign`], its [`Table`]s and the [`Probes`] of a distance; [`Planner`] |
 //! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`] and their iterators [`Documents`] and [`ByFingerprint`], [`Stats`] with [`Reads`], [`QueryStats`], [`Diagnosis`], [`Verification`] |
 //! | make fingerprints of texts | [`Simhash`] and its [`Analyser`], by [`Preset`] or of parts with [`Weights`] and [`Language`]; [`TextSketch`] says what became of a text; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
+//! | make signatures of texts, and estimate Jaccard indices | [`Minhash`], whose scheme is [`MINHASH`], and [`Signature`]; [`BandDesign`] with [`BandPlanner`] and [`BandPlan`] |
 //! | weigh features by how rare they are in a corpus | [`Frequencies`] and their [`FrequencyCounter`] |
 //! | read files | [`input`], with the feature `input` |
 //! | make texts of web pages | [`html`], with the feature `html` |
@@ -76,11 +77,13 @@ pub mod html;
 #[cfg(feature = "input")]
 pub mod input;
 mod isa;
+mod minhash;
 mod near;
 mod overlap;
 mod packed;
 mod page;
 mod permutation;
+mod signature;
 mod simhash;
 mod spread;
 mod store;
@@ -89,13 +92,15 @@ mod text;
 #[doc(hidden)]
 pub mod yardstick;
 
-pub use design::{Aim, Plan, PlannedQuery, Planner, Probes, Table, TableDesign};
+pub use design::{Aim, BandDesign, BandPlan, BandPlanner, Plan, PlannedQuery, Planner, Probes, Table, TableDesign};
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use format::{MAX_ID_BYTES, MAX_PAYLOAD_BYTES};
 pub use frequencies::FrequencyCounter;
 pub use hash::{FEATURE_HASH, feature_hash};
+pub use minhash::{MINHASH, Minhash};
 pub use permutation::Permutation;
+pub use signature::Signature;
 pub use simhash::{Simhash, TextSketch, simhash};
 pub use store::{
     Admission, BitReport, BulkLoader, ByFingerprint, Diagnosis, Document, Documents, Durability, Limits, LoadOptions,

@@ -1,5 +1,6 @@
 //! Table designs: which permuted tables a store keeps.
 
+mod bands;
 mod catalogue;
 mod construct;
 pub(crate) mod cost;
@@ -10,6 +11,7 @@ mod table;
 
 use std::fmt;
 
+pub use bands::{BandDesign, BandPlan, BandPlanner};
 pub use plan::{Aim, Plan, PlannedQuery, Planner};
 pub use probes::Probes;
 pub(crate) use probes::{probes_of_radius, visit_prefixes};

@@ -92,6 +92,18 @@ pub struct Analyser {
     idf: Option<Arc<Frequencies>>,
 }
 
+/// The features of a text.
+pub(crate) enum Features<'a> {
+    /// All count alike; some may be there several times.
+    Set {
+        features: &'a [u64],
+        /// How many distinct ones there are, or any number from 1 on.
+        distinct: usize,
+    },
+    /// Each is there once.
+    Weighted(&'a [(u64, u32)]),
+}
+
 impl Analyser {
     /// Makes the analyser `words`, whose features count as often as they come, with the given number of tokens in a
     /// shingle; 0 is taken as 1.
@@ -176,6 +188,27 @@ impl Analyser {
             }
         });
         (sums, count)
+    }
+
+    /// Hands out the features of a text; how many distinct ones there are may be left open, where it does not matter.
+    pub(crate) fn with_features<R>(
+        &self,
+        text: &str,
+        counts_features: bool,
+        take: impl FnOnce(Features<'_>) -> R,
+    ) -> R {
+        scratch::with(|scratch| {
+            self.hash(text, scratch);
+            let Scratch { features, distinct, .. } = scratch;
+            if self.weights != Weights::Binary || self.idf.is_some() {
+                let counted = distinct.counted(features);
+                let weighted: Vec<_> = counted.map(|(feature, count)| (feature, self.weigh(feature, count))).collect();
+                return take(Features::Weighted(&weighted));
+            }
+            let is_asked_for = counts_features || self.min_features > 1;
+            let distinct = if is_asked_for { distinct.of(features).len() } else { features.len() };
+            take(Features::Set { features, distinct })
+        })
     }
 
     /// Returns the distinct features of a text with their weights, by feature.
