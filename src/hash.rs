@@ -130,6 +130,14 @@ pub(crate) fn mix32(mut bits: u32) -> u32 {
     bits ^ bits >> 16
 }
 
+/// What [`mix32`] has mixed.
+#[inline]
+pub(crate) fn unmix32(mut bits: u32) -> u32 {
+    bits = (bits ^ bits >> 16).wrapping_mul(0xa89e_d915);
+    bits = (bits ^ bits >> 13 ^ bits >> 26).wrapping_mul(0xb6c9_2f47);
+    bits ^ bits >> 15 ^ bits >> 30
+}
+
 /// Checks the integrity of bytes on disk.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)

@@ -5,6 +5,7 @@ mod catalogue;
 mod construct;
 pub(crate) mod cost;
 mod cover;
+mod minhash;
 mod plan;
 mod probes;
 mod table;
@@ -12,6 +13,7 @@ mod table;
 use std::fmt;
 
 pub use bands::{BandDesign, BandPlan, BandPlanner};
+pub use minhash::MinhashDesign;
 pub use plan::{Aim, Plan, PlannedQuery, Planner};
 pub use probes::Probes;
 pub(crate) use probes::{probes_of_radius, visit_prefixes};

@@ -281,3 +281,15 @@ pub(super) fn first_keys(
         Ok(()) => Ok(keys),
     }
 }
+
+/// Returns the last key of a family.
+pub(super) fn last_key(database: &Arc<Database>, family: &Handle) -> Result<Option<Vec<u8>>, rocksdb::Error> {
+    let mut options = ReadOptions::default();
+    options.set_total_order_seek(true);
+    let mut iterator = OwnedIterator::new(database, family, options);
+    let iterator = iterator.raw_mut();
+    iterator.seek_to_last();
+    // One that has failed has no key either.
+    iterator.status()?;
+    Ok(iterator.key().map(<[u8]>::to_owned))
+}

@@ -168,6 +168,28 @@ impl Engine {
         value.map(|value| value.is_some()).map_err(|e| self.error(&e))
     }
 
+    /// Visits the values of those of the keys that are in a family, which come in their order, each with the place of its key.
+    pub(crate) fn get_each<'a>(
+        &self,
+        family: &Handle,
+        keys: impl Iterator<Item = &'a [u8]>,
+        mut visit: impl FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let keys: Vec<_> = keys.collect();
+        let values = self.database.db.batched_multi_get_cf(family.column(), &keys, true);
+        for (place, value) in values.into_iter().enumerate() {
+            if let Some(value) = value.map_err(|e| self.error(&e))? {
+                visit(place, &value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the last key of a family, in the order of the keys.
+    pub(crate) fn last_key(&self, family: &Handle) -> Result<Option<Vec<u8>>> {
+        cursor::last_key(&self.database, family).map_err(|e| self.error(&e))
+    }
+
     /// Tells for each key whether it is in a family.
     pub(crate) fn contain<'a>(&self, family: &Handle, keys: impl Iterator<Item = &'a [u8]>) -> Result<Vec<bool>> {
         let keys: Vec<_> = keys.collect();

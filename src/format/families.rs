@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::design::StoredDesign;
 use super::keys::TableKeys;
-use crate::TableDesign;
 
 /// A family of keys. Its name says all that the engine must know before it can open the family, so
 /// that no second description can disagree with it.
@@ -15,8 +15,12 @@ pub(crate) enum Family {
     /// Sketches to the documents of a live generation that have them: `identity_bytes` of the sketch, then
     /// the id. With a retention each entry has the time stored as its value.
     Holders { identity_bytes: usize, retention_millis: Option<u64>, generation: u64 },
+    /// The signatures of a live generation, by their numbers.
+    Signatures { generation: u64 },
     /// One table of a live generation: heads of `head_bytes`, then the rest of the permuted value.
     Table { index: usize, head_bytes: usize, generation: u64 },
+    /// One band of a live generation of signatures: heads of `head_bytes`, then the number of the signature.
+    Band { index: usize, head_bytes: usize, generation: u64 },
     /// The documents of a sealed generation, in pages.
     DocumentPages { generation: u64 },
     /// The holders of a sealed generation, in pages.
@@ -27,23 +31,28 @@ pub(crate) enum Family {
 
 impl Family {
     /// The families of a live generation, tables in their order.
-    pub(crate) fn live(
-        design: &TableDesign,
+    pub(crate) fn live<D: StoredDesign>(
+        design: &D,
         identity_bytes: usize,
         retention_millis: Option<u64>,
         generation: u64,
     ) -> Vec<Self> {
-        let tables = design.tables().iter().enumerate().map(|(index, table)| {
-            let head_bytes = TableKeys::new(table.prefix_bits()).head_bytes();
-            Self::Table { index, head_bytes, generation }
+        let tables = design.prefix_bits().into_iter().enumerate().map(|(index, prefix_bits)| {
+            let head_bytes = TableKeys::new(prefix_bits).head_bytes();
+            if D::KEEPS_SKETCHES {
+                Self::Band { index, head_bytes, generation }
+            } else {
+                Self::Table { index, head_bytes, generation }
+            }
         });
+        let sketches = D::KEEPS_SKETCHES.then_some(Self::Signatures { generation });
         let holders = Self::Holders { identity_bytes, retention_millis, generation };
-        [Self::Documents { generation }, holders].into_iter().chain(tables).collect()
+        [Self::Documents { generation }, holders].into_iter().chain(sketches).chain(tables).collect()
     }
 
     /// The families of a sealed generation, tables in their order.
-    pub(crate) fn sealed(design: &TableDesign, generation: u64) -> Vec<Self> {
-        let pages = (0..design.tables().len()).map(|index| Self::Pages { index, generation });
+    pub(crate) fn sealed<D: StoredDesign>(design: &D, generation: u64) -> Vec<Self> {
+        let pages = (0..design.prefix_bits().len()).map(|index| Self::Pages { index, generation });
         [Self::DocumentPages { generation }, Self::HolderPages { generation }].into_iter().chain(pages).collect()
     }
 
@@ -51,7 +60,7 @@ impl Family {
     pub(crate) fn prefix_bytes(self) -> usize {
         match self {
             Self::Holders { identity_bytes, .. } => identity_bytes,
-            Self::Table { head_bytes, .. } => head_bytes,
+            Self::Table { head_bytes, .. } | Self::Band { head_bytes, .. } => head_bytes,
             _ => 0,
         }
     }
@@ -66,7 +75,9 @@ impl Family {
         match self {
             Self::Documents { generation }
             | Self::Holders { generation, .. }
+            | Self::Signatures { generation }
             | Self::Table { generation, .. }
+            | Self::Band { generation, .. }
             | Self::DocumentPages { generation }
             | Self::HolderPages { generation }
             | Self::Pages { generation, .. } => generation,
@@ -95,7 +106,9 @@ impl fmt::Display for Family {
                     (millis, generation) => write!(f, ".{}.{generation}", millis.unwrap_or(0)),
                 }
             }
+            Self::Signatures { generation } => write!(f, "signatures.{generation}"),
             Self::Table { index, head_bytes, generation } => write!(f, "table{index:02}.{head_bytes}.{generation}"),
+            Self::Band { index, head_bytes, generation } => write!(f, "band{index:02}.{head_bytes}.{generation}"),
             Self::DocumentPages { generation } => write!(f, "document-pages.{generation}"),
             Self::HolderPages { generation } => write!(f, "holder-pages.{generation}"),
             Self::Pages { index, generation } => write!(f, "pages{index:02}.{generation}"),
@@ -122,6 +135,7 @@ impl FromStr for Family {
                 let retention_millis = number()?.filter(|&millis| millis > 0);
                 Self::Holders { identity_bytes, retention_millis, generation: number()?.unwrap_or(0) }
             }
+            "signatures" => Self::Signatures { generation: needed(number()?)? },
             "document-pages" => Self::DocumentPages { generation: needed(number()?)? },
             "holder-pages" => Self::HolderPages { generation: needed(number()?)? },
             _ => match (kind.strip_prefix("table"), kind.strip_prefix("pages")) {
@@ -133,7 +147,11 @@ impl FromStr for Family {
                 (_, Some(index)) => {
                     Self::Pages { index: index.parse().map_err(|_| ())?, generation: needed(number()?)? }
                 }
-                _ => return Err(()),
+                _ => Self::Band {
+                    index: kind.strip_prefix("band").ok_or(())?.parse().map_err(|_| ())?,
+                    head_bytes: small(number()?)?,
+                    generation: needed(number()?)?,
+                },
             },
         };
         // One name for each family: leading zeros or further parts make it another name.
@@ -144,6 +162,7 @@ impl FromStr for Family {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{MinhashDesign, TableDesign};
 
     #[test]
     fn names_lead_back_to_their_families() {
@@ -154,6 +173,7 @@ mod tests {
             families.extend(Family::live(&design, 8, None, generation));
             families.extend(Family::live(&design, 8, Some(86_400_000), generation));
             families.extend(Family::sealed(&design, generation));
+            families.extend(Family::live(&MinhashDesign::default(), 8, None, generation));
         }
         for family in families {
             assert_eq!(family.to_string().parse(), Ok(family));
@@ -168,6 +188,9 @@ mod tests {
         assert_eq!(names(Family::live(&design, 8, Some(5), 0)), ["documents", "holders.8.5", "table00.2.0"]);
         assert_eq!(names(Family::live(&design, 8, None, 3)), ["documents.3", "holders.8.0.3", "table00.2.3"]);
         assert_eq!(names(Family::live(&design, 8, Some(5), 3)), ["documents.3", "holders.8.5.3", "table00.2.3"]);
+        let bands = Family::live(&MinhashDesign::default(), 8, None, 3);
+        assert_eq!(bands.len(), 3 + 16);
+        assert_eq!([&bands[2], &bands[18]].map(Family::to_string), ["signatures.3", "band15.4.3"]);
         assert_eq!(names(Family::sealed(&design, 4)), ["document-pages.4", "holder-pages.4", "pages00.4"]);
     }
 
@@ -195,6 +218,11 @@ mod tests {
             "pages00",
             "pages00.1.1",
             "document-pages",
+            "signatures",
+            "signatures.1.1",
+            "band0.4.1",
+            "band00.4",
+            "band00.4.1.1",
             "holder-pages.x",
         ] {
             assert_eq!(name.parse::<Family>(), Err(()), "{name}");

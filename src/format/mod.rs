@@ -2,17 +2,22 @@
 //!
 //! `docs/format.md` is the specification. Decoders are total: any bytes in, a result out.
 
+pub(crate) mod design;
 pub(crate) mod families;
 pub(crate) mod keys;
 pub(crate) mod pages;
 pub(crate) mod record;
 pub(crate) mod settings;
+pub(crate) mod signatures;
 
 /// The format that this build writes.
 pub(crate) const VERSION: u16 = 2;
 
 /// The oldest format that this build reads, and goes on to use until the store is sealed or loaded into.
 pub(crate) const OLDEST_VERSION: u16 = 1;
+
+/// The bytes by which documents and holders name a sketch.
+pub(crate) const IDENTITY_BYTES: usize = 8;
 
 /// The longest document id in bytes.
 pub const MAX_ID_BYTES: usize = 1024;

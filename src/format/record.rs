@@ -5,10 +5,11 @@ use bincode::config;
 use bincode::error::DecodeError;
 use bincode::{Decode, Encode};
 
+use super::design::{Parts, StoredDesign};
 use super::{Malformed, OLDEST_VERSION, VERSION};
 use crate::hash::checksum;
 use crate::text::AnalyserDescription;
-use crate::{Table, TableDesign};
+use crate::TableDesign;
 
 /// The key of the record in the default family.
 pub(crate) const RECORD_KEY: &[u8] = b"store";
@@ -38,10 +39,10 @@ const MAX_PAYLOAD_BYTES: usize = 64 << 10;
 
 /// What a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoreRecord {
+pub(crate) struct StoreRecord<D = TableDesign> {
     /// The kind of sketch, [`Sketch::KIND`](crate::Sketch::KIND).
     pub(crate) sketch: String,
-    pub(crate) design: TableDesign,
+    pub(crate) design: D,
     /// The largest distance by which documents are admitted.
     pub(crate) admission_distance: u32,
     pub(crate) analyser: Option<AnalyserDescription>,
@@ -115,7 +116,7 @@ impl From<Malformed> for RecordError {
 #[derive(Encode, Decode)]
 struct Payload {
     sketch: String,
-    design: Design,
+    design: Parts,
     admission_distance: u32,
     analyser: Option<Analyser>,
     generations: Generations,
@@ -127,7 +128,7 @@ struct Payload {
 #[derive(Encode, Decode)]
 struct FirstPayload {
     sketch: String,
-    design: Design,
+    design: Parts,
     admission_distance: u32,
     analyser: Option<Analyser>,
     generation: u64,
@@ -142,18 +143,6 @@ impl From<FirstPayload> for Payload {
         let generations = Generations { live: generation, frozen: None, sealed: None };
         Self { sketch, design, admission_distance, analyser, generations, created_at_millis, settings }
     }
-}
-
-#[derive(Encode, Decode)]
-enum Design {
-    Tables { max_distance: u32, tables: Vec<TableParts> },
-}
-
-#[derive(Encode, Decode)]
-struct TableParts {
-    prefix_bits: u8,
-    /// Start and end of each range of bits in its new order, counted from the most significant bit.
-    parts: Vec<(u8, u8)>,
 }
 
 #[derive(Encode, Decode)]
@@ -174,16 +163,11 @@ fn scheme() -> impl config::Config {
     config::standard().with_little_endian().with_fixed_int_encoding().with_limit::<MAX_PAYLOAD_BYTES>()
 }
 
-impl StoreRecord {
+impl<D: StoredDesign> StoreRecord<D> {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let narrow = |bit: u32| u8::try_from(bit).expect("bits are counted from 0 to 64");
-        let tables = self.design.tables().iter().map(|table| TableParts {
-            prefix_bits: narrow(table.prefix_bits()),
-            parts: table.permutation().parts().iter().map(|part| (narrow(part.start), narrow(part.end))).collect(),
-        });
         let payload = Payload {
             sketch: self.sketch.clone(),
-            design: Design::Tables { max_distance: self.design.max_distance(), tables: tables.collect() },
+            design: self.design.to_parts(),
             admission_distance: self.admission_distance,
             analyser: self.analyser.clone().map(|a| Analyser {
                 name: a.name,
@@ -235,16 +219,8 @@ impl StoreRecord {
     }
 
     fn from_payload(payload: Payload) -> Result<Self, String> {
-        let Design::Tables { max_distance, tables } = payload.design;
-        let tables = tables.into_iter().map(|table| {
-            let parts: Vec<_> = table.parts.iter().map(|&(start, end)| u32::from(start)..u32::from(end)).collect();
-            Table::from_parts(&parts, u32::from(table.prefix_bits)).ok_or_else(|| {
-                format!("the store record has a table of {} prefix bits that permutes {parts:?}", table.prefix_bits)
-            })
-        });
-        let design = TableDesign::from_stored(tables.collect::<Result<_, _>>()?, max_distance)
-            .map_err(|e| format!("the store record: {e}"))?;
-        if payload.admission_distance > TableDesign::MAX_DISTANCE {
+        let design = D::from_parts(payload.design).map_err(|e| format!("the store record: {e}"))?;
+        if payload.admission_distance > design.most_distance() {
             return Err(format!("the store record has the admission distance {}", payload.admission_distance));
         }
         Ok(Self {
@@ -272,6 +248,8 @@ fn decode_whole<T: Decode<()>>(bytes: &[u8]) -> Result<T, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    type Record = StoreRecord<TableDesign>;
 
     fn record() -> StoreRecord {
         StoreRecord {
@@ -305,7 +283,7 @@ mod tests {
     fn a_record_comes_back() {
         let new = StoreRecord { generations: Generations::default(), ..record() };
         for record in [record(), StoreRecord { analyser: None, settings: vec![], ..record() }, new] {
-            assert_eq!(StoreRecord::decode(&record.encode(), "simhash64"), Ok(record));
+            assert_eq!(Record::decode(&record.encode(), "simhash64"), Ok(record));
         }
     }
 
@@ -321,7 +299,7 @@ mod tests {
         let bytes: Vec<u8> =
             (0..golden.len() / 2).map(|i| u8::from_str_radix(&golden[2 * i..2 * i + 2], 16).unwrap()).collect();
         let generations = Generations { live: 3, frozen: None, sealed: None };
-        assert_eq!(StoreRecord::decode(&bytes, "simhash64"), Ok(StoreRecord { generations, ..record() }));
+        assert_eq!(Record::decode(&bytes, "simhash64"), Ok(StoreRecord { generations, ..record() }));
     }
 
     #[test]
@@ -330,12 +308,12 @@ mod tests {
         for bit in 0..bytes.len() * 8 {
             let mut damaged = bytes.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(StoreRecord::decode(&damaged, "simhash64").is_err(), "bit {bit}");
+            assert!(Record::decode(&damaged, "simhash64").is_err(), "bit {bit}");
         }
         for length in 0..bytes.len() {
-            assert!(StoreRecord::decode(&bytes[..length], "simhash64").is_err(), "{length} bytes");
+            assert!(Record::decode(&bytes[..length], "simhash64").is_err(), "{length} bytes");
         }
-        assert_eq!(StoreRecord::decode(b"something", "simhash64"), Err(RecordError::NoRecord));
+        assert_eq!(Record::decode(b"something", "simhash64"), Err(RecordError::NoRecord));
     }
 
     #[test]
@@ -343,7 +321,7 @@ mod tests {
         let mut bytes = record().encode();
         bytes[9] = 7;
         bytes.truncate(12);
-        assert_eq!(StoreRecord::decode(&bytes, "simhash64"), Err(RecordError::Version(7)));
+        assert_eq!(Record::decode(&bytes, "simhash64"), Err(RecordError::Version(7)));
     }
 
     #[test]
@@ -354,8 +332,8 @@ mod tests {
         let end = bytes.len() - CHECKSUM_BYTES;
         bytes.truncate(end);
         bytes.extend(checksum(&bytes).to_be_bytes());
-        assert_eq!(StoreRecord::decode(&bytes, "minhash"), Err(RecordError::Sketch("simhash64".into())));
-        assert!(matches!(StoreRecord::decode(&bytes, "simhash64"), Err(RecordError::Malformed(_))));
+        assert_eq!(Record::decode(&bytes, "minhash"), Err(RecordError::Sketch("simhash64".into())));
+        assert!(matches!(Record::decode(&bytes, "simhash64"), Err(RecordError::Malformed(_))));
     }
 
     #[test]
@@ -363,7 +341,7 @@ mod tests {
         // A payload whose first string claims 2^60 bytes, with a right checksum.
         let mut bytes = [&MAGIC[..], &VERSION.to_be_bytes(), &8u32.to_be_bytes(), &(1u64 << 60).to_le_bytes()].concat();
         bytes.extend(checksum(&bytes).to_be_bytes());
-        assert!(matches!(StoreRecord::decode(&bytes, "simhash64"), Err(RecordError::Malformed(_))));
+        assert!(matches!(Record::decode(&bytes, "simhash64"), Err(RecordError::Malformed(_))));
     }
 
     proptest::proptest! {
@@ -372,14 +350,14 @@ mod tests {
             let length = u32::try_from(payload.len()).unwrap();
             let mut bytes = [&MAGIC[..], &VERSION.to_be_bytes(), &length.to_be_bytes(), &payload].concat();
             bytes.extend(checksum(&bytes).to_be_bytes());
-            if let Ok(record) = StoreRecord::decode(&bytes, "simhash64") {
+            if let Ok(record) = Record::decode(&bytes, "simhash64") {
                 proptest::prop_assert_eq!(record.encode(), bytes.clone());
             }
             // The same as a record of the first format.
             bytes.truncate(HEADER_BYTES + payload.len());
             bytes[9] = 1;
             bytes.extend(checksum(&bytes).to_be_bytes());
-            let _ = StoreRecord::decode(&bytes, "simhash64");
+            let _ = Record::decode(&bytes, "simhash64");
         }
     }
 }

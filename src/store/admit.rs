@@ -10,7 +10,7 @@ use super::change::Change;
 use super::claims::Claim;
 use super::query::nearest;
 use super::results::{Admission, Match, NewDocument, QueryStats};
-use super::sketch::{Ask, Index, Sketch, Way};
+use super::sketch::{Ask, Index, NearKeys, Sketch, Way};
 use super::work::{Limits, Work};
 use super::write::{Content, put_holder, put_value, replace};
 use crate::Result;
@@ -33,12 +33,15 @@ pub(super) fn check_and_insert<S: Sketch>(
         None if work.is_cut() => Ok(Admission::Undecided),
         None => {
             // What has expired may hold the sketch still.
-            let is_held =
-                near.first().is_some_and(|(distance, _)| *distance == 0) && store.is_held(view, new.sketch)?;
-            replace(store, &claimed, id, new, now, is_held)?;
+            replace(store, &claimed, id, new, itself::<S>(&near), now)?;
             Ok(Admission::Admitted)
         }
     }
+}
+
+/// The number of the sketch that was looked for, if it was found.
+fn itself<S: Sketch>(near: &NearKeys<S>) -> Option<S::Key> {
+    near.first().filter(|(distance, _)| *distance == 0).map(|(_, key)| *key)
 }
 
 /// So many documents are claimed, looked for and written together: enough to share what they have in common,
@@ -118,7 +121,7 @@ fn admit_together<S: Sketch>(
     let mut admitted: Vec<usize> = Vec::new();
     for (i, document) in documents.iter().enumerate() {
         let stored = nearest(store, &view, &near[i], now, &mut work[i])?;
-        let before = nearest_of(documents, &admitted, document, max_distance);
+        let before = nearest_of(store, documents, &admitted, document, max_distance);
         answers.push(match [stored, before].into_iter().flatten().min() {
             Some(nearest) => Admission::Duplicate(nearest),
             None if work[i].is_cut() => Admission::Undecided,
@@ -136,27 +139,35 @@ fn admit_together<S: Sketch>(
     let mut change = Change::new(&store.engine, &view);
     admitted.sort_unstable_by_key(|&i| (&sketches[i], documents[i].id));
     let new: Vec<S> = admitted.iter().map(|&i| sketches[i].clone()).collect();
-    change.add(&new);
+    let mut keys: Vec<Option<S::Key>> = vec![None; documents.len()];
     for &i in &admitted {
-        put_holder(store, &view, &mut change.batch, documents[i].id, &sketches[i], now);
+        keys[i] = Some(itself::<S>(&near[i]).map_or_else(|| view.index.new_key(&sketches[i]), Ok)?);
+    }
+    let keyed = |keys: &[Option<S::Key>], i: usize| keys[i].expect("what is admitted has a number");
+    change.add(&new, &admitted.iter().map(|&i| keyed(&keys, i)).collect::<Vec<_>>());
+    for &i in &admitted {
+        put_holder(store, &view, &mut change.batch, documents[i].id, keyed(&keys, i), now);
     }
     admitted.sort_unstable_by_key(|&i| documents[i].id);
     for &i in &admitted {
-        put_value(&view, &mut change.batch, documents[i].id, documents[i].content(), now);
+        put_value(&view, &mut change.batch, documents[i].id, keyed(&keys, i), documents[i].payload, now);
     }
     change.commit(&held)
 }
 
 /// The nearest of the documents that were admitted together with this one, before it.
 fn nearest_of<S: Sketch>(
+    store: &Shared<S>,
     documents: &[NewDocument<'_, S>],
     admitted: &[usize],
     document: &NewDocument<'_, S>,
     max_distance: u32,
 ) -> Option<Match> {
     let near = admitted.iter().filter_map(|&i| {
-        let distance = documents[i].sketch.distance_to(&document.sketch);
-        (distance <= max_distance).then_some((distance, documents[i].id))
+        let sketch = &documents[i].sketch;
+        let distance = sketch.distance_to(&document.sketch);
+        let is_found = distance <= max_distance && sketch.meets(&document.sketch, &store.record.design);
+        is_found.then_some((distance, documents[i].id))
     });
-    near.min().map(|(distance, id)| Match { distance, id: id.to_owned() })
+    near.min().map(|(distance, id)| Match { distance, id: id.to_owned(), similarity: store.similarity(distance) })
 }

@@ -13,11 +13,11 @@ use std::sync::{Mutex, PoisonError};
 use super::query::query;
 use super::results::{Match, Matches};
 use super::shared::Shared;
-use super::sketch::{Ask, Index, NearOne, Sketch};
+use super::sketch::{Ask, Index, Key, NearOne, Sketch};
 use super::threads::in_threads;
-use super::view::{View, identity_number};
+use super::view::View;
 use super::work::Limits;
-use crate::Result;
+use crate::{Error, Result};
 use holders::{Ids, holders};
 
 /// At most so many queries are answered together: more would share little more.
@@ -39,22 +39,34 @@ pub(super) struct Answers<'a, S: Sketch, I> {
     /// Queries that are not answered yet.
     chunk: Vec<S>,
     ready: VecDeque<Matches>,
+    /// Why the query behind those of the chunk cannot be asked.
+    refused: Option<Error>,
     failed: bool,
 }
 
 impl<'a, S: Sketch, I: Iterator<Item = S>> Answers<'a, S, I> {
     pub(super) fn new(store: &'a Shared<S>, queries: I, max_distance: u32, limits: Limits, threads: usize) -> Self {
-        Self { store, queries, max_distance, limits, threads, chunk: Vec::new(), ready: VecDeque::new(), failed: false }
+        let (chunk, ready) = (Vec::new(), VecDeque::new());
+        Self { store, queries, max_distance, limits, threads, chunk, ready, refused: None, failed: false }
     }
 
     fn answer(&mut self) -> Result<Option<Matches>> {
-        if self.ready.is_empty() {
-            let more = CHUNK - self.chunk.len();
-            self.chunk.extend(self.queries.by_ref().take(more));
+        if self.ready.is_empty() && (self.refused.is_none() || !self.chunk.is_empty()) {
+            let more = if self.refused.is_none() { CHUNK - self.chunk.len() } else { 0 };
+            for sketch in self.queries.by_ref().take(more) {
+                if let Err(refused) = sketch.check(&self.store.record.design) {
+                    self.refused = Some(refused);
+                    break;
+                }
+                self.chunk.push(sketch);
+            }
             self.ready = answer(self.store, &self.chunk, self.max_distance, self.limits, self.threads)?.into();
             self.chunk.drain(..self.ready.len());
         }
-        Ok(self.ready.pop_front())
+        match self.ready.pop_front() {
+            None => self.refused.take().map_or(Ok(None), Err),
+            ready => Ok(ready),
+        }
     }
 }
 
@@ -113,19 +125,19 @@ fn with_documents<S: Sketch>(
     threads: usize,
 ) -> Result<Vec<Matches>> {
     // All sketches that are near, in the order of the queries, are numbered; equal ones are looked up together.
-    let all: Vec<&S> = near.iter().flat_map(|(near, _)| near.iter().map(|(_, sketch)| sketch)).collect();
-    let mut order: Vec<(u64, usize)> = all.iter().map(|sketch| identity_number(*sketch)).zip(0..).collect();
+    let all: Vec<S::Key> = near.iter().flat_map(|(near, _)| near.iter().map(|(_, key)| *key)).collect();
+    let mut order: Vec<(u64, usize)> = all.iter().map(|key| key.number()).zip(0..).collect();
     order.sort_unstable();
     let mut groups = vec![0; all.len()];
-    let mut distinct: Vec<S> = Vec::new();
+    let mut distinct: Vec<S::Key> = Vec::new();
     for (number, group) in order.chunk_by(|a, b| a.0 == b.0).enumerate() {
-        distinct.push(all[group[0].1].clone());
+        distinct.push(all[group[0].1]);
         for &(_, at) in group {
             groups[at] = number;
         }
     }
     let each = distinct.len().div_ceil(threads * PARTS_A_THREAD).max(TOGETHER);
-    let parts: Vec<&[S]> = distinct.chunks(each).collect();
+    let parts: Vec<&[S::Key]> = distinct.chunks(each).collect();
     let ids: Vec<Ids> = in_threads(threads, parts.len(), |part| holders(store, view, parts[part], now))?;
     let mut near = near.into_iter();
     let mut first = 0;
@@ -146,7 +158,8 @@ fn with_documents<S: Sketch>(
                 let begun = found.len();
                 for ((distance, _), &group) in level.iter().zip(&mut groups) {
                     let ids = ids[group / each].of(group % each);
-                    found.extend(ids.map(|id| Match { distance: *distance, id: id.to_owned() }));
+                    let similarity = store.similarity(*distance);
+                    found.extend(ids.map(|id| Match { distance: *distance, id: id.to_owned(), similarity }));
                 }
                 found[begun..].sort_unstable();
             }

@@ -14,8 +14,8 @@ pub(super) struct Change<'a, S: Sketch> {
     engine: &'a Engine,
     /// Documents and holders are written by the caller.
     pub(super) batch: Batch<'a>,
-    added: SmallVec<[S; 1]>,
-    removed: SmallVec<[S; 1]>,
+    added: SmallVec<[S::Key; 1]>,
+    removed: SmallVec<[S::Key; 1]>,
 }
 
 impl<'a, S: Sketch> Change<'a, S> {
@@ -25,15 +25,15 @@ impl<'a, S: Sketch> Change<'a, S> {
     }
 
     /// Adds sketches to the tables.
-    pub(super) fn add(&mut self, sketches: &[S]) {
-        self.view.index.put(&mut self.batch, sketches);
-        self.added.extend(sketches.iter().cloned());
+    pub(super) fn add(&mut self, sketches: &[S], keys: &[S::Key]) {
+        self.view.index.put(&mut self.batch, sketches, keys);
+        self.added.extend_from_slice(keys);
     }
 
     /// Removes a sketch from the tables.
-    pub(super) fn remove(&mut self, sketch: &S) {
-        self.view.index.delete(&mut self.batch, sketch);
-        self.removed.push(sketch.clone());
+    pub(super) fn remove(&mut self, sketch: &S, key: S::Key) {
+        self.view.index.delete(&mut self.batch, sketch, key);
+        self.removed.push(key);
     }
 
     /// Writes it.

@@ -11,21 +11,17 @@ use std::sync::Arc;
 use super::change::Change;
 use super::claims::Claim;
 use super::progress::{Progress, Reporter};
-use super::sketch::sealed::Sealed;
-use super::sketch::{Index, Sketch};
+use super::sketch::{Index, Key, Sketch};
 use super::view::Layer;
-use super::{LoadOptions, Shared, bulk, open, write};
-use crate::engine::malformed;
-use crate::format::keys;
+use super::{Shared, write};
+use crate::engine::{Engine, malformed};
+use crate::format::{IDENTITY_BYTES, keys};
 use crate::format::pages::DocumentPage;
-use crate::{Fingerprint, Result};
-
-/// What writing the sealed documents anew may sort in memory.
-const RESEAL_MEMORY_BYTES: usize = 256 << 20;
+use crate::Result;
 
 /// Removes what has expired, and returns how many documents that were.
-pub(super) fn expire(
-    store: &Arc<Shared<Fingerprint>>,
+pub(super) fn expire<S: Sketch>(
+    store: &Arc<Shared<S>>,
     mut progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<u64> {
     if store.settings.retention_millis.is_none() {
@@ -43,7 +39,7 @@ pub(super) fn expire(
     let mut documents = engine.scan(&view.live.documents);
     while let Some((id, value)) = documents.next()? {
         reporter.done(1)?;
-        if !keys::is_tombstone(value) && store.is_expired(open::decode::<Fingerprint>(engine.path(), value)?.time, now)
+        if !keys::is_tombstone(value) && store.is_expired(stored_at(engine, value)?, now)
         {
             removed += u64::from(expire_document(store, id, now)?);
         }
@@ -55,9 +51,10 @@ pub(super) fn expire(
     while let Some((key, value)) = holders.next()? {
         reporter.done(1)?;
         if store.is_expired_holder(value, now)? {
-            let id = keys::decode_holder(key, Fingerprint::IDENTITY_BYTES).map_err(|e| malformed(engine.path(), e))?;
-            if let Some(sketch) = Fingerprint::of_identity(&key[..Fingerprint::IDENTITY_BYTES]) {
-                expire_holder(store, id, &sketch)?;
+            let id = keys::decode_holder(key, IDENTITY_BYTES).map_err(|e| malformed(engine.path(), e))?;
+            let key = S::Key::of_number(u64::from_be_bytes(*key.first_chunk().expect("an id comes after eight bytes")));
+            if let Some(sketch) = view.index.sketch(engine, key)? {
+                expire_holder(store, id, &sketch, key)?;
             }
         }
     }
@@ -67,12 +64,13 @@ pub(super) fn expire(
     let mut holders = engine.scan(&view.live.holders);
     while let Some((key, _)) = table.next()? {
         reporter.done(1)?;
-        let identity = view.index.identity(0, key).map_err(|e| malformed(engine.path(), e))?;
-        let identity = identity.as_ref();
-        if holders.seek(identity)?.is_none_or(|(key, _)| !key.starts_with(identity))
-            && let Some(sketch) = Fingerprint::of_identity(identity)
+        let value = view.index.decode(0, key).map_err(|e| malformed(engine.path(), e))?;
+        let key = view.index.key_of(0, value);
+        let identity = key.number().to_be_bytes();
+        if holders.seek(&identity)?.is_none_or(|(key, _)| !key.starts_with(&identity))
+            && let Some(sketch) = view.index.sketch(engine, key)?
         {
-            drop_unheld(store, &sketch)?;
+            drop_unheld(store, &sketch, key)?;
         }
     }
     drop((table, holders));
@@ -81,7 +79,7 @@ pub(super) fn expire(
     if let Some(rows) = &view.frozen {
         let mut documents = engine.scan(&rows.documents);
         while let Some((_, value)) = documents.next()? {
-            let stored = keys::decode_document(value, Fingerprint::BYTES).ok();
+            let stored = keys::decode_document(value, IDENTITY_BYTES).ok();
             sealed += u64::from(stored.is_some_and(|stored| store.is_expired(stored.stored_at_millis, now)));
             reporter.done(1)?;
         }
@@ -89,7 +87,7 @@ pub(super) fn expire(
     if let Some(pages) = &view.sealed {
         let mut pages = engine.scan(&pages.documents);
         while let Some((_, page)) = pages.next()? {
-            let page = DocumentPage::parse(page, Fingerprint::BYTES).map_err(|e| malformed(engine.path(), e))?;
+            let page = DocumentPage::parse(page, IDENTITY_BYTES).map_err(|e| malformed(engine.path(), e))?;
             page.visit(|_, value| sealed += u64::from(store.is_expired(value.stored_at_millis, now)));
             reporter.done(page.len() as u64)?;
         }
@@ -97,44 +95,60 @@ pub(super) fn expire(
     drop((view, reporter));
     if sealed > 0 {
         // Pages do not change: the others are written anew.
-        bulk::reseal(store, &LoadOptions::new().memory_bytes(RESEAL_MEMORY_BYTES), progress)?;
+        S::reseal(store, &mut progress)?;
     }
     Ok(removed + sealed)
+}
+
+/// When a document was stored.
+fn stored_at(engine: &Engine, value: &[u8]) -> Result<u64> {
+    let value = keys::decode_document(value, IDENTITY_BYTES).map_err(|e| malformed(engine.path(), e))?;
+    Ok(value.stored_at_millis)
 }
 
 /// Removes a live document unless it was stored anew meanwhile.
 pub(super) fn expire_document<S: Sketch>(store: &Shared<S>, id: &[u8], now: u64) -> Result<bool> {
     let claimed = store.claimed(id, None)?;
-    let Some(stored) = claimed.found.live().filter(|stored| store.is_expired(stored.time, now)) else {
-        return Ok(false);
+    let documents = &claimed.view.live.documents;
+    let live = claimed.found.live();
+    let time = match (live, store.engine.get(documents, id)?) {
+        (Some(stored), _) => stored.time,
+        // Its sketch went with its holders, which a compaction has dropped.
+        (None, Some(value)) if !keys::is_tombstone(&value) => stored_at(&store.engine, &value)?,
+        (None, _) => return Ok(false),
     };
+    if !store.is_expired(time, now) {
+        return Ok(false);
+    }
     // It hides nothing, so there is nothing to leave a tombstone for.
     let mut change = Change::new(&store.engine, &claimed.view);
-    change.batch.delete(&claimed.view.live.documents, id);
-    write::release(store, &claimed.view, &mut change, id, &stored.sketch)?;
+    change.batch.delete(documents, id);
+    if let Some(stored) = live {
+        write::release(store, &claimed.view, &mut change, id, &stored.sketch, stored.key)?;
+    }
     change.commit(&claimed.held)?;
     Ok(true)
 }
 
 /// Removes a live holder unless there is a live document for it now.
-pub(super) fn expire_holder<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S) -> Result<()> {
+pub(super) fn expire_holder<S: Sketch>(store: &Shared<S>, id: &[u8], sketch: &S, key: S::Key) -> Result<()> {
     let claimed = store.claimed(id, Some((sketch, 0)))?;
-    if claimed.found.live().is_some_and(|stored| stored.sketch == *sketch) {
+    if claimed.found.live().is_some_and(|stored| stored.key == key) {
         return Ok(());
     }
     let mut change = Change::new(&store.engine, &claimed.view);
-    write::release(store, &claimed.view, &mut change, id, sketch)?;
+    write::release(store, &claimed.view, &mut change, id, sketch, key)?;
     change.commit(&claimed.held)
 }
 
 /// Removes a sketch from the live tables unless something live holds it now.
-pub(super) fn drop_unheld<S: Sketch>(store: &Shared<S>, sketch: &S) -> Result<()> {
+pub(super) fn drop_unheld<S: Sketch>(store: &Shared<S>, sketch: &S, key: S::Key) -> Result<()> {
     let held = store.claims.hold(Claim::on([]).and(sketch, 0));
     let view = store.view();
-    if store.is_held(&view, sketch)? {
+    if store.is_held(&view, key)? {
         return Ok(());
     }
     let mut change = Change::new(&store.engine, &view);
-    change.remove(sketch);
+    change.remove(sketch, key);
     change.commit(&held)
 }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::claims::Claim;
 use super::shared::Shared;
-use super::sketch::sealed::Sealed;
 use super::view::{Layer, View};
 use super::walk::Lifetime;
 use crate::engine::{Engine, Scan, malformed};
+use crate::format::IDENTITY_BYTES;
 use crate::format::keys;
 use crate::format::pages::HolderPage;
 use crate::{Fingerprint, Result};
@@ -93,7 +93,7 @@ impl Holders {
         let layer = self.sources[holder.source].layer;
         for (_, documents) in self.newer.iter_mut().take_while(|(newer, _)| *newer != layer) {
             let found = documents.seek(&holder.id)?.filter(|(id, _)| *id == holder.id);
-            let hides = found.map(|(_, value)| self.lifetime.hides(value, Fingerprint::BYTES)).transpose();
+            let hides = found.map(|(_, value)| self.lifetime.hides(value, IDENTITY_BYTES)).transpose();
             if hides.map_err(|e| malformed(&self.path, e))? == Some(true) {
                 return Ok(false);
             }
@@ -198,7 +198,7 @@ impl Source {
             return Ok(());
         }
         while let Some((key, value)) = entry {
-            let id = keys::decode_holder(key, Fingerprint::IDENTITY_BYTES).map_err(|e| malformed(path, e))?;
+            let id = keys::decode_holder(key, IDENTITY_BYTES).map_err(|e| malformed(path, e))?;
             identities.push(u64::from_be_bytes(*key.first_chunk().expect("an id comes after eight bytes")));
             ids.extend_from_slice(id);
             ends.push(ids.len());

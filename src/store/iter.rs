@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::holders::{Holder, Holders};
-use super::open;
 use super::results::Document;
-use super::shared::Shared;
-use super::sketch::Sketch;
+use super::claims::Claim;
+use super::open::number;
+use super::shared::{Shared, Stored};
+use super::sketch::{Index, Key, Sketch};
+use super::view::lost_sketch;
 use super::walk::Walk;
 use crate::{Fingerprint, Result};
 
@@ -16,19 +18,26 @@ use crate::{Fingerprint, Result};
 /// It reads in bounded memory. As long as it lives, files that it reads are kept on disk.
 pub struct Documents<S: Sketch> {
     walk: Walk,
+    sketches: <S::Index as Index<S>>::Pinned,
     store: Arc<Shared<S>>,
     failed: bool,
 }
 
 impl<S: Sketch> Documents<S> {
     pub(super) fn new(store: &Arc<Shared<S>>) -> Self {
-        let walk = Walk::of(&store.engine, &*store.view(), store.lifetime());
-        Self { walk, store: Arc::clone(store), failed: false }
+        let _held = <S::Index as Index<S>>::IS_PINNED.then(|| store.claims.hold(Claim::standstill()));
+        let view = store.view();
+        let walk = Walk::of(&store.engine, &view, store.lifetime());
+        let sketches = view.index.pin(&store.engine);
+        Self { walk, sketches, store: Arc::clone(store), failed: false }
     }
 
     fn read(&mut self) -> Result<Option<Document<S>>> {
         let Some(entry) = self.walk.next()? else { return Ok(None) };
-        Ok(Some(open::stored::<S>(self.store.engine.path(), &entry.value())?.with_id(&entry.id)))
+        let key = S::Key::of_number(number(&entry.value()));
+        let sketch = <S::Index as Index<S>>::pinned(&mut self.sketches, key)?;
+        let sketch = sketch.ok_or_else(|| lost_sketch(&self.store.engine, &entry.id))?;
+        Ok(Some(Stored::new(sketch, key, &entry.value()).with_id(&entry.id)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The store: sketches and documents on top of the engine.
 
 mod admit;
+mod bands;
 mod batch;
 mod bulk;
 mod change;
@@ -52,8 +53,9 @@ pub use sketch::Sketch;
 pub use verify::Verification;
 pub use work::Limits;
 
+use crate::format::design::StoredDesign;
 use crate::format::{MAX_ID_BYTES, MAX_PAYLOAD_BYTES};
-use crate::{Analyser, Error, Fingerprint, Result, Simhash, TableDesign};
+use crate::{Analyser, Error, Fingerprint, Result, Signature};
 use bulk::Background;
 use open::Opened;
 use shared::Shared;
@@ -65,6 +67,9 @@ const EXPIRY_STEP_MILLIS: u64 = 60_000;
 
 /// A store of simhash fingerprints.
 pub type SimhashStore = Store<Fingerprint>;
+
+/// A store of minhash signatures.
+pub type MinhashStore = Store<Signature>;
 
 /// A persistent set of documents, each with an id and a sketch, that finds the near ones.
 ///
@@ -109,7 +114,7 @@ impl<S: Sketch> Store<S> {
     /// # Errors
     /// [`Error::AlreadyExists`], [`Error::NotAStore`] where the directory holds something else,
     /// [`Error::Locked`], and what the system reports.
-    pub fn create(path: impl AsRef<Path>, design: &TableDesign, options: &Options) -> Result<Self> {
+    pub fn create(path: impl AsRef<Path>, design: &S::Design, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         open::create::<S>(path, design, options)?;
         Self::from_opened(open::open::<S>(path, options, false)?, options)
@@ -131,7 +136,7 @@ impl<S: Sketch> Store<S> {
     /// Those of [`Store::create`] and [`Store::open`]; [`Error::Mismatch`] also where the store has
     /// another design than `design`, another retention, another analyser than `options` name, or none where they name
     /// none.
-    pub fn open_or_create(path: impl AsRef<Path>, design: &TableDesign, options: &Options) -> Result<Self> {
+    pub fn open_or_create(path: impl AsRef<Path>, design: &S::Design, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         if open::is_missing(path)? {
             match open::create::<S>(path, design, options) {
@@ -156,7 +161,7 @@ impl<S: Sketch> Store<S> {
         Self::from_opened(open::open::<S>(path.as_ref(), options, true)?, options)
     }
 
-    fn from_opened(opened: Opened, options: &Options) -> Result<Self> {
+    fn from_opened(opened: Opened<S>, options: &Options) -> Result<Self> {
         let shared = Shared::from_opened(opened)?;
         let background = Arc::new(Background::new(options.auto_seal));
         Ok(Self {
@@ -216,6 +221,7 @@ impl<S: Sketch> Store<S> {
     pub fn insert_with(&self, id: impl AsRef<[u8]>, sketch: &S, payload: &[u8]) -> Result<Option<S>> {
         let (id, payload) = (checked_id(id.as_ref())?, checked_payload(payload)?);
         self.shared.engine.writable()?;
+        sketch.check(self.design())?;
         let replaced = write::insert(&self.shared, id, Content { sketch, payload })?;
         self.settle()?;
         Ok(replaced)
@@ -248,6 +254,7 @@ impl<S: Sketch> Store<S> {
     ) -> Result<Admission> {
         let (id, payload) = (checked_id(id.as_ref())?, checked_payload(payload)?);
         self.admissible(max_distance)?;
+        sketch.check(self.design())?;
         let new = Content { sketch, payload };
         let answer = admit::check_and_insert(&self.shared, id, new, max_distance, self.limits)?;
         self.settle()?;
@@ -271,11 +278,18 @@ impl<S: Sketch> Store<S> {
         for document in documents {
             checked_id(document.id)?;
             checked_payload(document.payload)?;
+            document.sketch.check(self.design())?;
         }
         self.admissible(max_distance)?;
         let answers = admit::check_and_insert_batch(&self.shared, documents, max_distance, self.limits)?;
         self.settle()?;
         Ok(answers)
+    }
+
+    /// Fails where a sketch or a distance cannot be asked for.
+    fn askable(&self, sketch: &S, max_distance: u32) -> Result<()> {
+        sketch.check(self.design())?;
+        checked_distance(max_distance, self.design().most_distance(), "a query")
     }
 
     fn admissible(&self, max_distance: u32) -> Result<()> {
@@ -305,7 +319,7 @@ impl<S: Sketch> Store<S> {
     /// # Errors
     /// [`Error::Distance`], [`Error::Corrupt`], and what the system reports.
     pub fn query(&self, sketch: &S, max_distance: u32) -> Result<Matches> {
-        checked_distance(max_distance, TableDesign::MAX_DISTANCE, "a query")?;
+        self.askable(sketch, max_distance)?;
         query::query(&self.shared, &Ask::new(sketch, max_distance), self.limits)
     }
 
@@ -338,7 +352,7 @@ impl<S: Sketch> Store<S> {
         sketches: impl IntoIterator<Item = S>,
         max_distance: u32,
     ) -> Result<impl Iterator<Item = Result<Matches>>> {
-        checked_distance(max_distance, TableDesign::MAX_DISTANCE, "a query")?;
+        checked_distance(max_distance, self.design().most_distance(), "a query")?;
         Ok(batch::Answers::new(&self.shared, sketches.into_iter(), max_distance, self.limits, self.threads))
     }
 
@@ -379,7 +393,7 @@ impl<S: Sketch> Store<S> {
 
     /// Returns the table design.
     #[must_use]
-    pub fn design(&self) -> &TableDesign {
+    pub fn design(&self) -> &S::Design {
         &self.shared.record.design
     }
 
@@ -405,7 +419,7 @@ impl<S: Sketch> Store<S> {
     /// Returns the analyser that texts go through, if the store has one.
     #[must_use]
     pub fn analyser(&self) -> Option<&Analyser> {
-        self.shared.simhash.as_ref().map(Simhash::analyser)
+        self.shared.sketcher.as_ref().map(S::analyser)
     }
 
     /// Returns whether the store was opened read-only.

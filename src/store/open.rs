@@ -3,32 +3,30 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Store;
 use super::options::{Options, Text};
-use super::shared::Stored;
 use super::sketch::Sketch;
 use crate::clock::Clock;
 use crate::engine::{self, Engine, Expiry, Found, Resources, malformed};
 use crate::format::families::Family;
-use crate::format::keys::{DocumentValue, decode_document};
+use crate::format::keys::DocumentValue;
 use crate::format::record::{Generations, RecordError, StoreRecord};
 use crate::format::settings::{Settings, SettingsError};
-use crate::format::{Malformed, VERSION};
+use crate::format::{IDENTITY_BYTES, VERSION};
 use crate::text::AnalyserDescription;
-use crate::{Analyser, Error, Frequencies, Result, Simhash, TableDesign};
+use crate::{Analyser, Error, Frequencies, Result};
 
 /// A store's engine, and what its record says.
-pub(super) struct Opened {
+pub(super) struct Opened<S: Sketch> {
     pub(super) engine: Engine,
-    pub(super) record: StoreRecord,
+    pub(super) record: StoreRecord<S::Design>,
     pub(super) settings: Settings,
     pub(super) clock: Arc<Clock>,
-    pub(super) simhash: Option<Simhash>,
+    pub(super) sketcher: Option<S::Sketcher>,
     /// Whether what an unfinished load has left is kept.
     pub(super) keeps_load: bool,
 }
 
-pub(super) fn create<S: Sketch>(path: &Path, design: &TableDesign, options: &Options) -> Result<()> {
+pub(super) fn create<S: Sketch>(path: &Path, design: &S::Design, options: &Options) -> Result<()> {
     let analyser = match &options.text {
         Text::Stored => Some(Analyser::default()),
         Text::Analyser(analyser) => Some(analyser.clone()),
@@ -38,13 +36,13 @@ pub(super) fn create<S: Sketch>(path: &Path, design: &TableDesign, options: &Opt
     let record = StoreRecord {
         sketch: S::KIND.to_owned(),
         design: design.clone(),
-        admission_distance: Store::<S>::ADMISSION_DISTANCE.max(design.max_distance()),
+        admission_distance: S::admission_distance(design),
         analyser: analyser.as_ref().map(Analyser::describe),
         generations: Generations::default(),
         created_at_millis: Clock::default().now_millis(),
         settings: settings.encode(),
     };
-    let families = Family::live(design, S::IDENTITY_BYTES, settings.retention_millis, record.generations.live);
+    let families = Family::live(design, IDENTITY_BYTES, settings.retention_millis, record.generations.live);
     let tables: Vec<_> =
         analyser.iter().flat_map(Analyser::frequencies).map(|table| (table.identity(), table.to_bytes())).collect();
     Engine::create(path, &families, &tables, &record.encode(), &options.resources())
@@ -56,23 +54,16 @@ pub(super) fn is_missing(path: &Path) -> Result<bool> {
 }
 
 /// What the engine must know of a store's documents.
-pub(super) fn expiry<S: Sketch>(clock: &Arc<Clock>) -> Expiry {
-    Expiry { clock: Arc::clone(clock), limit: Arc::default(), sketch_bytes: S::BYTES }
+pub(super) fn expiry(clock: &Arc<Clock>) -> Expiry {
+    Expiry { clock: Arc::clone(clock), limit: Arc::default(), sketch_bytes: IDENTITY_BYTES }
 }
 
-/// Takes a document's value apart.
-pub(super) fn decode<S: Sketch>(path: &Path, value: &[u8]) -> Result<Stored<S>> {
-    stored(path, &decode_document(value, S::BYTES).map_err(|e| malformed(path, e))?)
+/// The number of the sketch of a document.
+pub(super) fn number(value: &DocumentValue<'_>) -> u64 {
+    u64::from_be_bytes(value.sketch.try_into().expect("it was taken apart as eight bytes"))
 }
 
-/// Makes a document of the parts of its value.
-pub(super) fn stored<S: Sketch>(path: &Path, value: &DocumentValue<'_>) -> Result<Stored<S>> {
-    let sketch = S::decode(value.sketch)
-        .ok_or_else(|| malformed(path, Malformed("a stored sketch has another length".to_owned())))?;
-    Ok(Stored { sketch, time: value.stored_at_millis, payload: value.payload.to_owned() })
-}
-
-pub(super) fn open<S: Sketch>(path: &Path, options: &Options, read_only: bool) -> Result<Opened> {
+pub(super) fn open<S: Sketch>(path: &Path, options: &Options, read_only: bool) -> Result<Opened<S>> {
     let opened = open_even_in_repair::<S>(path, options, read_only)?;
     if opened.engine.is_in_repair()? {
         return Err(Error::Corrupt { path: path.to_owned(), what: "a repair of it was interrupted".to_owned() });
@@ -81,7 +72,7 @@ pub(super) fn open<S: Sketch>(path: &Path, options: &Options, read_only: bool) -
 }
 
 /// Reads what a store says that it is.
-pub(super) fn read_record<S: Sketch>(engine: &Engine, path: &Path) -> Result<(StoreRecord, Settings)> {
+pub(super) fn read_record<S: Sketch>(engine: &Engine, path: &Path) -> Result<(StoreRecord<S::Design>, Settings)> {
     // Families without a record: the creation was interrupted just before it ended.
     let bytes = engine.record()?.ok_or_else(|| Error::NotFound { path: path.to_owned() })?;
     let record = StoreRecord::decode(&bytes, S::KIND).map_err(|e| match e {
@@ -100,18 +91,18 @@ pub(super) fn read_record<S: Sketch>(engine: &Engine, path: &Path) -> Result<(St
 }
 
 /// Opens a store, one whose repair is under way too.
-pub(super) fn open_even_in_repair<S: Sketch>(path: &Path, options: &Options, read_only: bool) -> Result<Opened> {
+pub(super) fn open_even_in_repair<S: Sketch>(path: &Path, options: &Options, read_only: bool) -> Result<Opened<S>> {
     open_with::<S>(path, options, &options.resources(), read_only)
 }
 
 /// Opens a store to repair it, although files of it may be missing.
-pub(super) fn open_leniently<S: Sketch>(path: &Path, options: &Options) -> Result<Opened> {
+pub(super) fn open_leniently<S: Sketch>(path: &Path, options: &Options) -> Result<Opened<S>> {
     open_with::<S>(path, options, &options.resources().for_repair(), false)
 }
 
-fn open_with<S: Sketch>(path: &Path, options: &Options, resources: &Resources, read_only: bool) -> Result<Opened> {
+fn open_with<S: Sketch>(path: &Path, options: &Options, resources: &Resources, read_only: bool) -> Result<Opened<S>> {
     let clock = Arc::new(Clock::default());
-    let engine = Engine::open(path, resources, &expiry::<S>(&clock), read_only)?;
+    let engine = Engine::open(path, resources, &expiry(&clock), read_only)?;
     let (record, settings) = read_record::<S>(&engine, path)?;
     let mismatch = |what, found, expected| mismatch(path, what, found, expected);
     if let Some(asked) = options.retention_millis().filter(|&asked| settings.retention_millis != Some(asked)) {
@@ -126,8 +117,8 @@ fn open_with<S: Sketch>(path: &Path, options: &Options, resources: &Resources, r
             return Err(mismatch("the analyser", stored, expected.to_string()));
         }
     };
-    let (simhash, keeps_load) = (analyser.map(Simhash::new), options.keeps_load);
-    Ok(Opened { engine, record, settings, clock, simhash, keeps_load })
+    let sketcher = analyser.map(|analyser| S::sketcher(&record.design, analyser));
+    Ok(Opened { engine, record, settings, clock, sketcher, keeps_load: options.keeps_load })
 }
 
 /// The analyser that a store record describes, with the tables that the store keeps for it.
@@ -175,9 +166,9 @@ pub(super) fn stored_table(engine: &Engine, path: &Path, identity: u64) -> Resul
 
 /// Opens a store that must have this design and retention, and the analyser that the options name; where they name none,
 /// an analyser, unless sketches are all that is asked.
-pub(super) fn open_same<S: Sketch>(path: &Path, design: &TableDesign, options: &Options) -> Result<Opened> {
+pub(super) fn open_same<S: Sketch>(path: &Path, design: &S::Design, options: &Options) -> Result<Opened<S>> {
     let opened = open::<S>(path, options, false)?;
-    if options.text == Text::Stored && opened.simhash.is_none() {
+    if options.text == Text::Stored && opened.sketcher.is_none() {
         return Err(mismatch(path, "the analyser", "none".to_owned(), Analyser::default().to_string()));
     }
     let (stored, asked) = (opened.settings.retention_millis, options.retention_millis());

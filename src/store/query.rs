@@ -53,8 +53,9 @@ fn query_at<S: Sketch>(store: &Shared<S>, ask: &Ask<'_, S>, limits: Limits, now:
         // One more than there is room for tells that there are more.
         let room = (most - begin).saturating_add(1);
         for (distance, near) in level {
-            let ids = store.holders(&view, near, now, &mut work, room)?;
-            matches.extend(ids.into_iter().map(|id| Match { distance: *distance, id }));
+            let ids = store.holders(&view, *near, now, &mut work, room)?;
+            let similarity = store.similarity(*distance);
+            matches.extend(ids.into_iter().map(|id| Match { distance: *distance, id, similarity }));
             // Many sketches, each of many documents, are not collected before they are cut.
             if matches.len() - begin > room.saturating_mul(2) {
                 matches[begin..].sort_unstable();
@@ -75,17 +76,17 @@ fn query_at<S: Sketch>(store: &Shared<S>, ask: &Ask<'_, S>, limits: Limits, now:
 pub(super) fn nearest<S: Sketch>(
     store: &Shared<S>,
     view: &View<S>,
-    near: &[(u32, S)],
+    near: &[(u32, S::Key)],
     now: u64,
     work: &mut Work,
 ) -> Result<Option<Match>> {
     let mut best: Option<Match> = None;
-    for (distance, sketch) in near {
+    for (distance, key) in near {
         if best.as_ref().is_some_and(|best| best.distance < *distance) {
             break;
         }
-        if let Some(id) = store.first_holder(view, sketch, now, work)? {
-            let found = Match { distance: *distance, id };
+        if let Some(id) = store.first_holder(view, *key, now, work)? {
+            let found = Match { distance: *distance, id, similarity: store.similarity(*distance) };
             best = Some(best.map_or_else(|| found.clone(), |best| best.min(found.clone())));
         }
     }

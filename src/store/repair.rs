@@ -13,11 +13,11 @@ use std::sync::Arc;
 use super::open::{expiry, open_even_in_repair, read_record};
 use super::progress::{Progress, Reporter};
 use super::shared::Shared;
-use super::sketch::sealed::Sealed;
 use super::walk::{Lifetime, Source, Walk};
 use super::{LoadOptions, Options, bulk};
 use crate::clock::Clock;
 use crate::engine::Engine;
+use crate::format::IDENTITY_BYTES;
 use crate::format::families::Family;
 use crate::{Error, Fingerprint, Result};
 
@@ -38,10 +38,10 @@ pub(super) fn repair(
     options.retention = None;
     let clock = Arc::new(Clock::default());
     // Leniently only where it must be: a lenient open looks less closely at the log.
-    let strictly = Engine::open(path, &options.resources(), &expiry::<Fingerprint>(&clock), false);
+    let strictly = Engine::open(path, &options.resources(), &expiry(&clock), false);
     let engine = match strictly {
         Err(Error::Corrupt { .. }) => {
-            Engine::open(path, &options.resources().for_repair(), &expiry::<Fingerprint>(&clock), false)?
+            Engine::open(path, &options.resources().for_repair(), &expiry(&clock), false)?
         }
         opened => opened?,
     };
@@ -66,16 +66,16 @@ pub(super) fn repair(
     );
     reporter.phase("reading the documents")?;
     let lifetime = Lifetime { retention_millis: None, now: 0 };
-    let mut walk = Walk::new(sources, Fingerprint::BYTES, lifetime, path);
+    let mut walk = Walk::new(sources, IDENTITY_BYTES, lifetime, path);
     while walk.next()?.is_some() {
         reporter.done(1)?;
     }
     drop((walk, reporter));
     engine.mark_repair(true)?;
     let retention = settings.retention_millis;
-    let mut needed = Family::live(&record.design, Fingerprint::IDENTITY_BYTES, retention, generations.live);
+    let mut needed = Family::live(&record.design, IDENTITY_BYTES, retention, generations.live);
     if let Some(frozen) = generations.frozen {
-        needed.extend(Family::live(&record.design, Fingerprint::IDENTITY_BYTES, retention, frozen));
+        needed.extend(Family::live(&record.design, IDENTITY_BYTES, retention, frozen));
     }
     if let Some(sealed) = generations.sealed {
         needed.extend(Family::sealed(&record.design, sealed.number));

@@ -50,13 +50,52 @@ impl<'a, S> NewDocument<'a, S> {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Match {
-    /// How many bits differ.
+    /// How many bits of fingerprints differ, or how many rows of signatures.
     pub distance: u32,
     /// The id of the stored document.
     pub id: Vec<u8>,
+    /// The similarity of signatures that the distance tells of.
+    pub(crate) similarity: Option<Similarity>,
+}
+
+/// An estimated similarity. Of two matches of one store the nearer is the more similar, so their order needs it not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Similarity(f64);
+
+impl Similarity {
+    pub(crate) fn new(similarity: f64) -> Self {
+        Self(similarity)
+    }
+}
+
+impl PartialEq for Similarity {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Similarity {}
+
+impl PartialOrd for Similarity {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Similarity {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
 }
 
 impl Match {
+    /// Returns the estimated Jaccard index of the texts, for signatures: unbiased, with the standard error
+    /// [`MinhashDesign::standard_error`](crate::MinhashDesign::standard_error). Fingerprints do not tell one.
+    #[must_use]
+    pub fn similarity(&self) -> Option<f64> {
+        self.similarity.map(|similarity| similarity.0)
+    }
+
     /// Returns the id as text, for messages; bytes that are not UTF-8 are replaced.
     #[must_use]
     pub fn id_lossy(&self) -> Cow<'_, str> {

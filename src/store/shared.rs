@@ -7,19 +7,20 @@ use smallvec::SmallVec;
 use super::changes::Changes;
 use super::claims::{Claim, Claims, Held};
 use super::open::Opened;
-use super::results::Document;
-use super::sketch::{Index, Sketch};
+use super::results::{Document, Similarity};
+use super::sketch::{Index, Key, Sketch};
 use super::view::{Found, Layer, View};
 use super::walk::Lifetime;
 use super::work::Work;
 use crate::clock::{Clock, time_of};
 use crate::engine::{Engine, Visited, is_expired, malformed};
-use crate::format::keys;
+use crate::format::keys::{self, DocumentValue};
+use crate::format::IDENTITY_BYTES;
 use crate::format::record::{Generations, StoreRecord};
 use crate::format::settings::Settings;
 use crate::hash::checksum;
 use crate::spread::{Spread, thread_number};
-use crate::{Result, Simhash};
+use crate::Result;
 
 /// A view that is in use.
 pub(super) type ViewInUse<S> = Arc<Arc<View<S>>>;
@@ -27,19 +28,21 @@ pub(super) type ViewInUse<S> = Arc<Arc<View<S>>>;
 /// What the clones of a handle share.
 pub(super) struct Shared<S: Sketch> {
     pub(super) engine: Engine,
-    pub(super) record: StoreRecord,
+    pub(super) record: StoreRecord<S::Design>,
     pub(super) settings: Settings,
     /// For each of some threads, so that they do not count at one place how often it is in use.
     view: Spread<RwLock<ViewInUse<S>>>,
     pub(super) changes: Changes,
-    pub(super) simhash: Option<Simhash>,
+    /// What makes sketches out of texts, where the store has an analyser.
+    pub(super) sketcher: Option<S::Sketcher>,
     pub(super) claims: Claims<S>,
     pub(super) clock: Arc<Clock>,
 }
 
 /// A document as it is on disk, whether it has expired or not.
-pub(super) struct Stored<S> {
+pub(super) struct Stored<S: Sketch> {
     pub(super) sketch: S,
+    pub(super) key: S::Key,
     /// When it was stored, in milliseconds since 1970.
     pub(super) time: u64,
     pub(super) payload: Vec<u8>,
@@ -56,12 +59,12 @@ pub(super) struct Claimed<'a, S: Sketch> {
 }
 
 impl<S: Sketch> Shared<S> {
-    pub(super) fn from_opened(opened: Opened) -> Result<Self> {
-        let Opened { engine, record, settings, clock, simhash, keeps_load } = opened;
+    pub(super) fn from_opened(opened: Opened<S>) -> Result<Self> {
+        let Opened { engine, record, settings, clock, sketcher, keeps_load } = opened;
         let view = Arc::new(View::open(&engine, &record, settings, record.generations, None)?);
         let view = Spread::new(|| RwLock::new(Arc::new(Arc::clone(&view))));
         let (changes, claims) = (Changes::default(), Claims::default());
-        let shared = Self { engine, record, settings, view, changes, simhash, claims, clock };
+        let shared = Self { engine, record, settings, view, changes, sketcher, claims, clock };
         if !shared.engine.is_read_only() {
             shared.clean(keeps_load)?;
         }
@@ -96,6 +99,11 @@ impl<S: Sketch> Shared<S> {
         drop(standstill);
         drop(old);
         Ok(())
+    }
+
+    /// The similarity that a distance tells of, where it tells of one.
+    pub(super) fn similarity(&self, distance: u32) -> Option<Similarity> {
+        S::similarity(&self.record.design, distance).map(Similarity::new)
     }
 
     pub(super) fn now(&self) -> u64 {
@@ -175,16 +183,16 @@ impl<S: Sketch> Shared<S> {
     pub(super) fn holders(
         &self,
         view: &View<S>,
-        sketch: &S,
+        key: S::Key,
         now: u64,
         work: &mut Work,
         most: usize,
     ) -> Result<Vec<Vec<u8>>> {
         let lifetime = Lifetime { now, ..self.lifetime() };
         let mut ids: Vec<Vec<u8>> = Vec::new();
-        let mut generations = self.row_holders(view, sketch, lifetime, work, most, &mut ids)?;
+        let mut generations = self.row_holders(view, key, lifetime, work, most, &mut ids)?;
         let begun = ids.len();
-        view.visit_sealed_holders(&self.engine, sketch, |id, time| {
+        view.visit_sealed_holders(&self.engine, key, |id, time| {
             if !self.counts(view, Layer::Sealed, id, time, lifetime)? {
                 return Ok(work.take());
             }
@@ -217,7 +225,7 @@ impl<S: Sketch> Shared<S> {
     pub(super) fn row_holders(
         &self,
         view: &View<S>,
-        sketch: &S,
+        sketch: S::Key,
         lifetime: Lifetime,
         work: &mut Work,
         most: usize,
@@ -232,8 +240,8 @@ impl<S: Sketch> Shared<S> {
                 None => engine.cursor(&rows.holders)?,
                 Some(left) => engine.bounded_cursor(&rows.holders, left.max(1)),
             };
-            let visited = engine.visit(&mut cursor, sketch.identity().as_ref(), |key, value| {
-                let id = keys::decode_holder(key, S::IDENTITY_BYTES).map_err(|e| malformed(engine.path(), e))?;
+            let visited = engine.visit(&mut cursor, &sketch.number().to_be_bytes(), |key, value| {
+                let id = keys::decode_holder(key, IDENTITY_BYTES).map_err(|e| malformed(engine.path(), e))?;
                 if self.is_expired_holder(value, lifetime.now)? || view.is_hidden(engine, layer, id, lifetime)? {
                     return Ok(work.take());
                 }
@@ -252,21 +260,21 @@ impl<S: Sketch> Shared<S> {
     pub(super) fn first_holder(
         &self,
         view: &View<S>,
-        sketch: &S,
+        key: S::Key,
         now: u64,
         work: &mut Work,
     ) -> Result<Option<Vec<u8>>> {
-        Ok(self.holders(view, sketch, now, work, 1)?.pop())
+        Ok(self.holders(view, key, now, work, 1)?.pop())
     }
 
     /// Whether the live generation has a holder of a sketch, expired or not: then the sketch is in its tables.
-    pub(super) fn is_held(&self, view: &View<S>, sketch: &S) -> Result<bool> {
-        if !view.index.may_have(Layer::Live, sketch) {
+    pub(super) fn is_held(&self, view: &View<S>, key: S::Key) -> Result<bool> {
+        if !view.index.may_have(Layer::Live, key) {
             return Ok(false);
         }
         let mut cursor = self.engine.cursor(&view.live.holders)?;
         let mut is_held = false;
-        self.engine.visit(&mut cursor, sketch.identity().as_ref(), |_, _| {
+        self.engine.visit(&mut cursor, &key.number().to_be_bytes(), |_, _| {
             is_held = true;
             Ok(false)
         })?;
@@ -277,12 +285,12 @@ impl<S: Sketch> Shared<S> {
     ///
     /// Deleted holders lie in the way until they are compacted, so the two places where another one is
     /// likely are looked at first: behind the id, for deletions in the order of ids, and at the front.
-    pub(super) fn has_other_holder(&self, view: &View<S>, sketch: &S, id: &[u8]) -> Result<bool> {
-        let identity = sketch.identity();
-        let own = keys::encode_holder(identity.as_ref(), id);
+    pub(super) fn has_other_holder(&self, view: &View<S>, key: S::Key, id: &[u8]) -> Result<bool> {
+        let identity = key.number().to_be_bytes();
+        let own = keys::encode_holder(&identity, id);
         let behind = [&own[..], &[0]].concat();
-        for start in [&behind[..], identity.as_ref()] {
-            let mut others = self.engine.first_keys(&view.live.holders, start, identity.as_ref(), 2)?;
+        for start in [&behind[..], &identity] {
+            let mut others = self.engine.first_keys(&view.live.holders, start, &identity, 2)?;
             others.retain(|key| *key != own);
             if !others.is_empty() {
                 return Ok(true);
@@ -290,7 +298,7 @@ impl<S: Sketch> Shared<S> {
         }
         let mut cursor = self.engine.cursor(&view.live.holders)?;
         let mut found = false;
-        self.engine.visit(&mut cursor, identity.as_ref(), |key, _| {
+        self.engine.visit(&mut cursor, &identity, |key, _| {
             found = key != own;
             Ok(!found)
         })?;
@@ -299,8 +307,12 @@ impl<S: Sketch> Shared<S> {
 }
 
 impl<S: Sketch> Stored<S> {
+    pub(super) fn new(sketch: S, key: S::Key, value: &DocumentValue<'_>) -> Self {
+        Self { sketch, key, time: value.stored_at_millis, payload: value.payload.to_owned() }
+    }
+
     pub(super) fn with_id(self, id: &[u8]) -> Document<S> {
-        let Self { sketch, time, payload } = self;
+        let Self { sketch, time, payload, .. } = self;
         Document { id: id.to_owned(), sketch, stored_at: time_of(time), payload }
     }
 }

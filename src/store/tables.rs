@@ -22,8 +22,8 @@ use super::view::Layer;
 use super::work::Work;
 use super::{QueryStats, TableStats};
 use crate::design::cost::Stored;
-use crate::engine::{Batch, Engine, Handle};
-use crate::format::Decoded;
+use crate::engine::{Batch, Engine, Handle, Scan};
+use crate::format::{Decoded, Malformed};
 use crate::format::families::Family;
 use crate::format::keys::TableKeys;
 use crate::format::record::Generations;
@@ -127,6 +127,9 @@ impl Rows {
 }
 
 impl Index<Fingerprint> for Tables {
+    const IS_PINNED: bool = false;
+    type Pinned = ();
+
     fn open(
         engine: &Engine,
         design: &TableDesign,
@@ -202,38 +205,62 @@ impl Index<Fingerprint> for Tables {
         Values::new(self.keys[table], rows, pages, engine.path())
     }
 
-    fn sketch(&self, table: usize, value: u64) -> Fingerprint {
+    fn key_of(&self, table: usize, value: u64) -> Fingerprint {
         self.design.tables()[table].restore(value)
     }
 
-    fn value(&self, table: usize, sketch: &Fingerprint) -> u64 {
+    fn value(&self, table: usize, sketch: &Fingerprint, _key: Fingerprint) -> u64 {
         self.design.tables()[table].permute(*sketch)
     }
 
-    fn may_have(&self, layer: Layer, sketch: &Fingerprint) -> bool {
+    fn may_have(&self, layer: Layer, sketch: Fingerprint) -> bool {
         let rows = match layer {
             Layer::Live => Some(&self.live),
             Layer::Frozen => self.frozen.as_ref(),
             Layer::Sealed => None,
         };
-        rows.is_none_or(|rows| rows.values.may_have(&self.design, *sketch))
+        rows.is_none_or(|rows| rows.values.may_have(&self.design, sketch))
     }
 
-    fn identity(&self, family: usize, key: &[u8]) -> Decoded<impl AsRef<[u8]>> {
-        let permuted = self.keys[family].decode(key)?;
-        Ok(self.design.tables()[family].restore(permuted).to_be_bytes())
+    fn decode(&self, table: usize, entry: &[u8]) -> Decoded<u64> {
+        self.keys[table].decode(entry)
     }
 
-    fn key(&self, family: usize, identity: &[u8]) -> Option<impl AsRef<[u8]>> {
-        let sketch = Fingerprint::from_be_bytes(identity.try_into().ok()?);
-        Some(self.keys[family].encode(self.design.tables()[family].permute(sketch)))
+    fn encode(&self, table: usize, value: u64) -> impl AsRef<[u8]> {
+        self.keys[table].encode(value)
+    }
+
+    fn find(&self, _engine: &Engine, sketch: &Fingerprint) -> Result<Option<Fingerprint>> {
+        Ok(Some(*sketch))
+    }
+
+    fn new_key(&self, sketch: &Fingerprint) -> Result<Fingerprint> {
+        Ok(*sketch)
+    }
+
+    fn sketch(&self, _engine: &Engine, key: Fingerprint) -> Result<Option<Fingerprint>> {
+        Ok(Some(key))
+    }
+
+    fn sketches(&self, _engine: &Engine, _layer: Layer) -> Option<Scan> {
+        None
+    }
+
+    fn values_of(&self, _key: &[u8], _sketch: &[u8]) -> Decoded<Vec<u64>> {
+        Err(Malformed("fingerprints have no family of their own".to_owned()))
+    }
+
+    fn pin(&self, _engine: &Engine) {}
+
+    fn pinned((): &mut (), key: Fingerprint) -> Result<Option<Fingerprint>> {
+        Ok(Some(key))
     }
 
     fn cached_bytes(&self) -> u64 {
         self.live_bytes() + self.sealed.as_ref().map_or(0, |sealed| sealed.stretches.bytes())
     }
 
-    fn put(&self, batch: &mut Batch<'_>, sketches: &[Fingerprint]) {
+    fn put(&self, batch: &mut Batch<'_>, sketches: &[Fingerprint], _keys: &[Fingerprint]) {
         if let [sketch] = sketches {
             for (i, table, keys) in self.tables() {
                 batch.put(&self.live.families[i], keys.encode(table.permute(*sketch)).as_ref(), &[]);
@@ -252,7 +279,7 @@ impl Index<Fingerprint> for Tables {
         }
     }
 
-    fn delete(&self, batch: &mut Batch<'_>, sketch: &Fingerprint) {
+    fn delete(&self, batch: &mut Batch<'_>, sketch: &Fingerprint, _key: Fingerprint) {
         for (i, table, keys) in self.tables() {
             batch.delete(&self.live.families[i], keys.encode(table.permute(*sketch)).as_ref());
         }

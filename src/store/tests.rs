@@ -7,8 +7,8 @@ use super::claims::{Claim, Claims};
 use super::query::query;
 use super::sketch::{Ask, Way};
 use super::work::Limits;
-use super::{Options, SimhashStore, TableDesign};
-use crate::Fingerprint;
+use super::{Options, SimhashStore};
+use crate::{Fingerprint, TableDesign};
 
 /// More than this would take long, and a scan in any store that fits into a test.
 const MOST_PROBES: u64 = 12_000;

@@ -1,7 +1,7 @@
-//! The calls of a store of fingerprints that take texts, and its doctor.
+//! The calls that take texts, and those that are for one kind of sketch.
 
-use super::{Admission, ByFingerprint, Diagnosis, Matches, Store, doctor};
-use crate::{Error, Fingerprint, Result};
+use super::{Admission, ByFingerprint, Diagnosis, Matches, Sketch, Store, doctor};
+use crate::{Error, Fingerprint, Result, Signature};
 
 impl Store<Fingerprint> {
     /// Visits all documents by their fingerprints, and those of one by their ids, as they are now, in bounded
@@ -13,15 +13,12 @@ impl Store<Fingerprint> {
         Ok(ByFingerprint::new(&self.shared))
     }
 
-    /// Returns the fingerprint of a text by the analyser of the store, or `None` where the text has no
-    /// features, or fewer than the analyser asks for.
+    /// [`Store::sketch`] of a store of fingerprints.
     ///
     /// # Errors
-    /// [`Error::NoAnalyser`] where the store has none, or was opened with [`Options::sketches_only`](crate::Options::sketches_only).
+    /// Those of [`Store::sketch`].
     pub fn fingerprint(&self, text: &str) -> Result<Option<Fingerprint>> {
-        let simhash = self.shared.simhash.as_ref();
-        let simhash = simhash.ok_or_else(|| Error::NoAnalyser { path: self.path().to_owned() })?;
-        Ok(simhash.fingerprint(text))
+        self.sketch(text)
     }
 
     /// Looks at the store's own data: dead bits and bits that move together, the most repeated
@@ -37,29 +34,52 @@ impl Store<Fingerprint> {
     pub fn doctor(&self, samples: usize) -> Result<Diagnosis> {
         doctor::diagnose(&self.shared, samples)
     }
+}
 
-    /// [`Store::check_and_insert`] for a text. `None` means that the text has no fingerprint, since it has
+impl Store<Signature> {
+    /// [`Store::sketch`] of a store of signatures.
+    ///
+    /// # Errors
+    /// Those of [`Store::sketch`].
+    pub fn signature(&self, text: &str) -> Result<Option<Signature>> {
+        self.sketch(text)
+    }
+}
+
+impl<S: Sketch> Store<S> {
+    /// Returns the fingerprint or signature of a text by the analyser of the store, or `None` where the text has no
+    /// features, or fewer than the analyser asks for.
+    ///
+    /// # Errors
+    /// [`Error::NoAnalyser`] where the store has none, or was opened with [`Options::sketches_only`](crate::Options::sketches_only).
+    pub fn sketch(&self, text: &str) -> Result<Option<S>> {
+        let sketcher = self.shared.sketcher.as_ref();
+        let sketcher = sketcher.ok_or_else(|| Error::NoAnalyser { path: self.path().to_owned() })?;
+        Ok(S::of_text(sketcher, text))
+    }
+
+    /// [`Store::check_and_insert`] for a text. `None` means that the text has no sketch, since it has
     /// no or too few features: it is near nothing, and was not stored.
     ///
     /// # Errors
-    /// Those of [`Store::check_and_insert`] and [`Store::fingerprint`].
+    /// Those of [`Store::check_and_insert`] and [`Store::sketch`].
     pub fn check_and_insert_text(
         &self,
         id: impl AsRef<[u8]>,
         text: &str,
         max_distance: u32,
     ) -> Result<Option<Admission>> {
-        let fingerprint = self.fingerprint(text)?;
-        fingerprint.map(|fingerprint| self.check_and_insert(id, &fingerprint, max_distance)).transpose()
+        let sketch = self.sketch(text)?;
+        sketch.map(|sketch| self.check_and_insert(id, &sketch, max_distance)).transpose()
     }
 
     /// [`Store::query`] for a text. `None` means that the text has no or too few features, and is near
     /// nothing.
     ///
     /// # Errors
-    /// Those of [`Store::query`] and [`Store::fingerprint`].
+    /// Those of [`Store::query`] and [`Store::sketch`].
     pub fn query_text(&self, text: &str, max_distance: u32) -> Result<Option<Matches>> {
-        let fingerprint = self.fingerprint(text)?;
-        fingerprint.map(|fingerprint| self.query(&fingerprint, max_distance)).transpose()
+        let sketch = self.sketch(text)?;
+        sketch.map(|sketch| self.query(&sketch, max_distance)).transpose()
     }
 }

@@ -3,13 +3,14 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::sketch::Index;
+use super::sketch::{Index, Sketch};
 use super::{Options, Progress, Reads, Repair, Stats, Store, Verification, expire, repair, verify};
 use crate::clock::time_of;
 use crate::engine::Handle;
+use crate::format::design::StoredDesign;
 use crate::{Fingerprint, Result};
 
-impl Store<Fingerprint> {
+impl<S: Sketch> Store<S> {
     /// Makes everything stored so far survive a power cut, and writes out what is buffered, so that the store
     /// opens fast.
     ///
@@ -69,7 +70,7 @@ impl Store<Fingerprint> {
                 cache_misses: of.cache_misses,
                 bytes: of.bytes,
             }),
-            tables: shared.record.design.tables().len(),
+            tables: shared.record.design.prefix_bits().len(),
             generation: view.generations.live.max(view.generations.sealed.map_or(0, |sealed| sealed.number)),
             created_at: time_of(shared.record.created_at_millis),
         })
@@ -118,7 +119,9 @@ impl Store<Fingerprint> {
     pub fn verify(&self, progress: impl FnMut(Progress) -> ControlFlow<()>) -> Result<Verification> {
         verify::verify(&self.shared, progress)
     }
+}
 
+impl Store<Fingerprint> {
     /// Builds the tables and holders of a store anew from its documents. The store must not be open.
     ///
     /// It is for stores that [`Store::verify`] finds fault with, or that cannot be opened because a table

@@ -17,12 +17,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::open;
 use super::shared::Stored;
-use super::sketch::{Index, Sketch};
+use super::sketch::{Index, Key, Sketch};
 use super::walk::Lifetime;
 use crate::Result;
 use crate::engine::{Engine, Handle, malformed};
 use crate::format::families::Family;
-use crate::format::keys::is_tombstone;
+use crate::format::{IDENTITY_BYTES, Malformed};
+use crate::format::keys::{DocumentValue, decode_document, is_tombstone};
 use crate::format::pages::{DocumentPage, HolderPage};
 use crate::format::record::{Generations, StoreRecord};
 use crate::format::settings::Settings;
@@ -53,14 +54,14 @@ pub(super) struct Sealed {
 }
 
 /// What was found under an id.
-pub(super) struct Found<S> {
+pub(super) struct Found<S: Sketch> {
     /// What the live generation has, and whether it has expired.
     live: Option<(Stored<S>, bool)>,
     /// What counts of older generations, where the live one does not hide it.
     below: Option<Stored<S>>,
 }
 
-impl<S> Found<S> {
+impl<S: Sketch> Found<S> {
     /// The document that counts.
     pub(super) fn document(&self) -> Option<&Stored<S>> {
         self.live.as_ref().filter(|(_, is_over)| !is_over).map(|(stored, _)| stored).or(self.below.as_ref())
@@ -90,10 +91,10 @@ pub(crate) enum Layer {
 }
 
 impl Rows {
-    fn open<S: Sketch>(engine: &Engine, settings: Settings, generation: u64) -> Result<Self> {
+    fn open(engine: &Engine, settings: Settings, generation: u64) -> Result<Self> {
         let retention_millis = settings.retention_millis;
         let documents = engine.family(Family::Documents { generation })?;
-        let identity_bytes = S::IDENTITY_BYTES;
+        let identity_bytes = IDENTITY_BYTES;
         let holders = engine.family(Family::Holders { identity_bytes, retention_millis, generation })?;
         // A holder outlives its document where compactions drop them one by one.
         // What cannot be read is something too.
@@ -111,7 +112,7 @@ impl<S: Sketch> View<S> {
     /// Finds the families of generations. `before` is the view that this one takes the place of.
     pub(super) fn open(
         engine: &Engine,
-        record: &StoreRecord,
+        record: &StoreRecord<S::Design>,
         settings: Settings,
         generations: Generations,
         before: Option<&Self>,
@@ -121,7 +122,7 @@ impl<S: Sketch> View<S> {
                 let all = [Some(&before.live), before.frozen.as_ref()];
                 all.into_iter().flatten().find(|rows| rows.documents.family() == Family::Documents { generation })
             });
-            known.map_or_else(|| Rows::open::<S>(engine, settings, generation), |rows| Ok(rows.clone()))
+            known.map_or_else(|| Rows::open(engine, settings, generation), |rows| Ok(rows.clone()))
         };
         let live = rows(generations.live)?;
         let frozen = generations.frozen.map(rows).transpose()?;
@@ -152,13 +153,30 @@ impl<S: Sketch> View<S> {
 
     /// What is stored under an id.
     pub(super) fn found(&self, engine: &Engine, id: &[u8], lifetime: Lifetime) -> Result<Found<S>> {
+        for _ in 0..LOOKS {
+            if let Some(found) = self.look(engine, id, lifetime)? {
+                return Ok(found);
+            }
+        }
+        Err(lost_sketch(engine, id))
+    }
+
+    /// The same; `None` where the sketch of a document was not found, as when both were removed meanwhile.
+    fn look(&self, engine: &Engine, id: &[u8], lifetime: Lifetime) -> Result<Option<Found<S>>> {
         let mut found = Found { live: None, below: None };
         for (layer, rows) in self.rows().filter(|(_, rows)| rows.is_used()) {
             let Some(value) = engine.get(&rows.documents, id)? else { continue };
             if is_tombstone(&value) {
-                return Ok(found);
+                return Ok(Some(found));
             }
-            let stored: Stored<S> = open::decode(engine.path(), &value)?;
+            let parts = decode_document(&value, IDENTITY_BYTES).map_err(|e| malformed(engine.path(), e))?;
+            let Some(stored) = self.stored(engine, &parts)? else {
+                // Where compactions have dropped the holders of what has expired, its sketch may be gone before it.
+                if lifetime.is_over(parts.stored_at_millis) {
+                    continue;
+                }
+                return Ok(None);
+            };
             let is_over = lifetime.is_over(stored.time);
             match layer {
                 Layer::Live => found.live = Some((stored, is_over)),
@@ -166,11 +184,11 @@ impl<S: Sketch> View<S> {
                 _ => {}
             }
             if !is_over {
-                return Ok(found);
+                return Ok(Some(found));
             }
         }
         found.below = self.sealed_document(engine, id)?.filter(|stored| !lifetime.is_over(stored.time));
-        Ok(found)
+        Ok(Some(found))
     }
 
     /// Tells for each id whether a generation has a document or a tombstone with it.
@@ -198,13 +216,22 @@ impl<S: Sketch> View<S> {
         Ok(self.sealed_document(engine, id)?.is_some())
     }
 
+    /// Makes a document of the parts of its value.
+    fn stored(&self, engine: &Engine, value: &DocumentValue<'_>) -> Result<Option<Stored<S>>> {
+        let key = S::Key::of_number(open::number(value));
+        Ok(self.index.sketch(engine, key)?.map(|sketch| Stored::new(sketch, key, value)))
+    }
+
     /// The document with an id in the sealed generation.
     fn sealed_document(&self, engine: &Engine, id: &[u8]) -> Result<Option<Stored<S>>> {
         let Some(sealed) = &self.sealed else { return Ok(None) };
         let mut found = None;
         engine.visit_from(&mut engine.cursor(&sealed.documents)?, id, |_, value| {
-            let page = DocumentPage::parse(value, S::BYTES).map_err(|e| malformed(engine.path(), e))?;
-            found = page.find(id).map(|value| open::stored(engine.path(), &value)).transpose()?;
+            let page = DocumentPage::parse(value, IDENTITY_BYTES).map_err(|e| malformed(engine.path(), e))?;
+            if let Some(value) = page.find(id) {
+                // What is sealed does not change.
+                found = Some(self.stored(engine, &value)?.ok_or_else(|| lost_sketch(engine, id))?);
+            }
             Ok(false)
         })?;
         Ok(found)
@@ -215,11 +242,11 @@ impl<S: Sketch> View<S> {
     pub(super) fn visit_sealed_holders(
         &self,
         engine: &Engine,
-        sketch: &S,
+        key: S::Key,
         mut visit: impl FnMut(&[u8], Option<u64>) -> Result<bool>,
     ) -> Result<()> {
         let Some(sealed) = &self.sealed else { return Ok(()) };
-        let identity = identity_number(sketch);
+        let identity = key.number();
         engine.visit_from(&mut engine.cursor(&sealed.holders)?, &identity.to_be_bytes(), |key, value| {
             let page = HolderPage::parse(value).map_err(|e| malformed(engine.path(), e))?;
             // Its key is its last holder: where that has the sketch, so may the first of the next page.
@@ -235,7 +262,7 @@ impl<S: Sketch> View<S> {
             let hides = if lifetime.retention_millis.is_none() {
                 engine.has(&rows.documents, id)?
             } else if let Some(value) = engine.get(&rows.documents, id)? {
-                lifetime.hides(&value, S::BYTES).map_err(|e| malformed(engine.path(), e))?
+                lifetime.hides(&value, IDENTITY_BYTES).map_err(|e| malformed(engine.path(), e))?
             } else {
                 false
             };
@@ -247,8 +274,11 @@ impl<S: Sketch> View<S> {
     }
 }
 
-/// The identity of a sketch as the number by which holders are sorted into pages.
-pub(super) fn identity_number<S: Sketch>(sketch: &S) -> u64 {
-    const { assert!(S::IDENTITY_BYTES == 8) };
-    u64::from_be_bytes(sketch.identity().as_ref().try_into().expect("an identity has 8 bytes"))
+/// So often a document is read again whose sketch was not found.
+const LOOKS: u32 = 8;
+
+/// The error of a document that names a sketch which is not stored.
+pub(super) fn lost_sketch(engine: &Engine, id: &[u8]) -> crate::Error {
+    let what = format!("the signature of the document {:?} is missing", String::from_utf8_lossy(id));
+    malformed(engine.path(), Malformed(what))
 }

@@ -7,6 +7,7 @@ use super::sketch::Sketch;
 use super::view::View;
 use crate::Result;
 use crate::engine::{Engine, Scan, is_expired, malformed};
+use crate::format::IDENTITY_BYTES;
 use crate::format::Decoded;
 use crate::format::keys::{self, DocumentValue, is_tombstone};
 use crate::format::pages::DocumentPage;
@@ -158,7 +159,7 @@ impl Walk {
     pub(super) fn of<S: Sketch>(engine: &Engine, view: &View<S>, lifetime: Lifetime) -> Self {
         let rows = view.rows().map(|(_, rows)| Source::Rows(engine.scan(&rows.documents)));
         let pages = view.sealed.iter().map(|sealed| Source::pages(engine.scan(&sealed.documents)));
-        Self::new(rows.chain(pages).collect(), S::BYTES, lifetime, engine.path())
+        Self::new(rows.chain(pages).collect(), IDENTITY_BYTES, lifetime, engine.path())
     }
 
     /// Goes to the next entry of any source, those of one id from the first source to the last, and tells whether it

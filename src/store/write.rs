@@ -10,7 +10,7 @@
 use super::Shared;
 use super::change::Change;
 use super::shared::Claimed;
-use super::sketch::Sketch;
+use super::sketch::{Index, Key, Sketch};
 use super::view::View;
 use crate::Result;
 use crate::engine::Batch;
@@ -36,11 +36,12 @@ pub(super) fn insert<S: Sketch>(store: &Shared<S>, id: &[u8], new: Content<'_, S
     let claimed = store.claimed(id, Some((new.sketch, 0)))?;
     let old = claimed.found.document();
     let is_same = old.is_some_and(|old| old.sketch == *new.sketch && old.payload == new.payload);
-    if !is_same {
-        replace(store, &claimed, id, new, claimed.now, store.is_held(&claimed.view, new.sketch)?)?;
-    } else if let Some(old) = old.filter(|_| claimed.found.live().is_none() && store.changes.are_under_way()) {
-        // A load that is under way may bring the id, and this is newer: it is said once more, as it was.
-        replace(store, &claimed, id, new, old.time, store.is_held(&claimed.view, new.sketch)?)?;
+    // A load that is under way may bring the id, and this is newer: what is the same is said once more, as it was.
+    let is_said = !is_same || (claimed.found.live().is_none() && store.changes.are_under_way());
+    if is_said {
+        let time = old.filter(|_| is_same).map_or(claimed.now, |old| old.time);
+        let known = claimed.view.index.find(&store.engine, new.sketch)?;
+        replace(store, &claimed, id, new, known, time)?;
     }
     Ok(old.map(|old| old.sketch.clone()))
 }
@@ -54,32 +55,40 @@ pub(super) fn delete<S: Sketch>(store: &Shared<S>, id: &[u8]) -> Result<Option<S
     Ok(claimed.found.document().map(|old| old.sketch.clone()))
 }
 
-/// Stores a document in place of the one that has its id. `is_held` tells whether its sketch is in the
-/// live tables already.
+/// Stores a document in place of the one that has its id. `known` is the number of its sketch, if that may be stored.
 pub(super) fn replace<S: Sketch>(
     store: &Shared<S>,
     claimed: &Claimed<'_, S>,
     id: &[u8],
     new: Content<'_, S>,
+    known: Option<S::Key>,
     now: u64,
-    is_held: bool,
 ) -> Result<()> {
     let view = &claimed.view;
+    let is_held = known.map_or(Ok(false), |key| store.is_held(view, key))?;
+    let key = known.map_or_else(|| view.index.new_key(new.sketch), Ok)?;
     let mut change = Change::new(&store.engine, view);
     if !is_held {
-        change.add(std::slice::from_ref(new.sketch));
+        change.add(std::slice::from_ref(new.sketch), &[key]);
     }
-    put_holder(store, view, &mut change.batch, id, new.sketch, now);
-    put_value(view, &mut change.batch, id, new, now);
+    put_holder(store, view, &mut change.batch, id, key, now);
+    put_value(view, &mut change.batch, id, key, new.payload, now);
     // What an older generation has under the id is hidden from now on.
     if let Some(old) = claimed.found.live().filter(|old| old.sketch != *new.sketch) {
-        release(store, view, &mut change, id, &old.sketch)?;
+        release(store, view, &mut change, id, &old.sketch, old.key)?;
     }
     change.commit(&claimed.held)
 }
 
-pub(super) fn put_value<S: Sketch>(view: &View<S>, batch: &mut Batch<'_>, id: &[u8], new: Content<'_, S>, now: u64) {
-    batch.put(&view.live.documents, id, &keys::encode_document(new.sketch.encode().as_ref(), now, new.payload));
+pub(super) fn put_value<S: Sketch>(
+    view: &View<S>,
+    batch: &mut Batch<'_>,
+    id: &[u8],
+    key: S::Key,
+    payload: &[u8],
+    now: u64,
+) {
+    batch.put(&view.live.documents, id, &keys::encode_document(&key.number().to_be_bytes(), now, payload));
 }
 
 pub(super) fn put_holder<S: Sketch>(
@@ -87,11 +96,11 @@ pub(super) fn put_holder<S: Sketch>(
     view: &View<S>,
     batch: &mut Batch<'_>,
     id: &[u8],
-    sketch: &S,
+    key: S::Key,
     stored_at_millis: u64,
 ) {
     let time = store.settings.retention_millis.map(|_| stored_at_millis);
-    let key = keys::encode_holder(sketch.identity().as_ref(), id);
+    let key = keys::encode_holder(&key.number().to_be_bytes(), id);
     batch.put(&view.live.holders, &key, keys::encode_holder_value(time).as_ref());
 }
 
@@ -105,7 +114,7 @@ pub(super) fn remove<S: Sketch>(store: &Shared<S>, claimed: &Claimed<'_, S>, id:
         change.batch.delete(&view.live.documents, id);
     }
     if let Some(old) = claimed.found.live() {
-        release(store, view, &mut change, id, &old.sketch)?;
+        release(store, view, &mut change, id, &old.sketch, old.key)?;
     }
     change.commit(&claimed.held)
 }
@@ -118,10 +127,11 @@ pub(super) fn release<S: Sketch>(
     change: &mut Change<'_, S>,
     id: &[u8],
     sketch: &S,
+    key: S::Key,
 ) -> Result<()> {
-    change.batch.delete(&view.live.holders, &keys::encode_holder(sketch.identity().as_ref(), id));
-    if !store.has_other_holder(view, sketch, id)? {
-        change.remove(sketch);
+    change.batch.delete(&view.live.holders, &keys::encode_holder(&key.number().to_be_bytes(), id));
+    if !store.has_other_holder(view, key, id)? {
+        change.remove(sketch, key);
     }
     Ok(())
 }

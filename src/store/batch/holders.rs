@@ -4,8 +4,8 @@ use crate::Result;
 use crate::engine::{Cursor, Engine, malformed};
 use crate::format::pages::HolderPage;
 use crate::store::shared::Shared;
-use crate::store::sketch::Sketch;
-use crate::store::view::{Layer, View, identity_number};
+use crate::store::sketch::{Key, Sketch};
+use crate::store::view::{Layer, View};
 use crate::store::walk::Lifetime;
 use crate::store::work::{Limits, Work};
 
@@ -34,16 +34,16 @@ impl Ids {
 }
 
 /// Looks up the documents of sketches, which come in the order of their identities, as they are at a moment.
-pub(super) fn holders<S: Sketch>(store: &Shared<S>, view: &View<S>, sketches: &[S], now: u64) -> Result<Ids> {
+pub(super) fn holders<S: Sketch>(store: &Shared<S>, view: &View<S>, sketches: &[S::Key], now: u64) -> Result<Ids> {
     let engine = &store.engine;
     let lifetime = Lifetime { now, ..store.lifetime() };
     let mut pages = view.sealed.as_ref().map(|sealed| engine.cursor(&sealed.holders)).transpose()?;
     let (mut ids, mut several) = (Ids::default(), Vec::new());
-    for sketch in sketches {
+    for &sketch in sketches {
         let work = &mut Work::new(Limits::new());
         let generations = store.row_holders(view, sketch, lifetime, work, usize::MAX, &mut several)?;
         if let Some(pages) = &mut pages {
-            visit(engine, pages, identity_number(sketch), |id, time| {
+            visit(engine, pages, sketch.number(), |id, time| {
                 if store.counts(view, Layer::Sealed, id, time, lifetime)? {
                     if generations > 0 { several.push(id.to_owned()) } else { ids.push(id) }
                 }

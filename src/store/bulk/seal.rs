@@ -20,10 +20,10 @@ use super::folder::Folder;
 use super::meter::Meter;
 use super::options::{LoadOptions, LoadReport};
 use super::{Changing, Target};
+use crate::format::IDENTITY_BYTES;
 use crate::format::families::Family;
 use crate::format::record::Generations;
 use crate::store::shared::Shared;
-use crate::store::sketch::sealed::Sealed;
 use crate::store::walk::{Lifetime, Source, Walk};
 use crate::store::{Progress, Store};
 use crate::{Fingerprint, Result};
@@ -136,7 +136,7 @@ fn set_aside(store: &Shared<Fingerprint>) -> Result<()> {
     let _copies = store.engine.without_copies();
     super::commit::drop_unnamed(store, old)?;
     let live = old.next();
-    let (identity_bytes, retention) = (Fingerprint::IDENTITY_BYTES, store.settings.retention_millis);
+    let (identity_bytes, retention) = (IDENTITY_BYTES, store.settings.retention_millis);
     store.engine.create_families(&Family::live(&store.record.design, identity_bytes, retention, live), retention, 0)?;
     store.set_generations(Generations { live, frozen: Some(old.live), ..old })
 }

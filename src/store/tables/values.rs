@@ -28,7 +28,7 @@ enum Ahead {
 }
 
 impl Values {
-    pub(super) fn new(keys: TableKeys, rows: Vec<Scan>, pages: Option<PageValues>, path: &Path) -> Self {
+    pub(in crate::store) fn new(keys: TableKeys, rows: Vec<Scan>, pages: Option<PageValues>, path: &Path) -> Self {
         let rows = rows.into_iter().map(|scan| (scan, Ahead::Unread)).collect();
         Self { keys, rows, pages: pages.map(|pages| (pages, Ahead::Unread)), path: path.to_owned(), latest: None }
     }

@@ -7,14 +7,87 @@ use std::time::Duration;
 
 use super::super::walk::{Lifetime, Walk};
 use super::{flipped, value};
+use crate::store::sketch::sealed::Sealed;
 use crate::{
-    Admission, BulkLoader, Fingerprint, Limits, LoadOptions, Match, NewDocument, Options, SimhashStore, TableDesign,
+    Admission, BandDesign, BulkLoader, Fingerprint, Limits, LoadOptions, Match, MinhashDesign, NewDocument, Options,
+    Signature, SimhashStore, Sketch, Store, TableDesign,
 };
 
-/// Sequences in each of the two tests.
+/// Sequences in each of the tests of fingerprints.
 const SEQUENCES: u64 = 5_000;
+/// The same of signatures, which have fewer operations.
+const SIGNATURE_SEQUENCES: u64 = 3_000;
 const OPERATIONS: u64 = 20;
 const RETENTION: Duration = Duration::from_secs(60 * 60);
+
+/// A kind of sketch, each made of 64 bits.
+trait Kind: Sized {
+    type Sketch: Sketch;
+
+    fn design() -> <Self::Sketch as Sealed>::Design;
+    fn sketch(bits: u64) -> Self::Sketch;
+    fn bits(sketch: &Self::Sketch) -> u64;
+    /// The distance, if the one is found by the other.
+    fn distance(a: u64, b: u64) -> Option<u32>;
+    fn change_generations(_model: &mut Model<Self>, _sequence: u64, _choice: u64) {}
+    fn repair(_model: &mut Model<Self>) {}
+}
+
+/// Fingerprints of the bits.
+struct Prints;
+
+impl Kind for Prints {
+    type Sketch = Fingerprint;
+
+    fn design() -> TableDesign {
+        TableDesign::default()
+    }
+
+    fn sketch(bits: u64) -> Fingerprint {
+        Fingerprint::new(bits)
+    }
+
+    fn bits(sketch: &Fingerprint) -> u64 {
+        sketch.bits()
+    }
+
+    fn distance(a: u64, b: u64) -> Option<u32> {
+        Some((a ^ b).count_ones())
+    }
+
+    fn change_generations(model: &mut Model<Self>, sequence: u64, choice: u64) {
+        model.change_generations(sequence, choice);
+    }
+
+    fn repair(model: &mut Model<Self>) {
+        model.repair();
+    }
+}
+
+/// Signatures of 16 rows of 4 of the bits, in 4 bands.
+struct Signatures;
+
+impl Kind for Signatures {
+    type Sketch = Signature;
+
+    fn design() -> MinhashDesign {
+        MinhashDesign::new(BandDesign::new(4, 4).unwrap()).unwrap().with_rows(16).unwrap()
+    }
+
+    fn sketch(bits: u64) -> Signature {
+        Signature::new((0..16).map(|row| u32::try_from(bits >> (60 - 4 * row) & 15).unwrap()).collect::<Vec<_>>()).unwrap()
+    }
+
+    fn bits(sketch: &Signature) -> u64 {
+        sketch.rows().iter().fold(0, |bits, &row| bits << 4 | u64::from(row))
+    }
+
+    fn distance(a: u64, b: u64) -> Option<u32> {
+        let rows = (0..16).filter(|row| (a ^ b) >> (4 * row) & 15 != 0).count();
+        let is_met = (0..4).any(|band| (a ^ b) >> (16 * band) & 0xffff == 0);
+        is_met.then_some(u32::try_from(rows).unwrap())
+    }
+}
 
 /// A document as the model knows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,9 +97,9 @@ struct Known {
     payload: Vec<u8>,
 }
 
-struct Model {
+struct Model<K: Kind> {
     dir: tempfile::TempDir,
-    store: Option<SimhashStore>,
+    store: Option<Store<K::Sketch>>,
     documents: BTreeMap<Vec<u8>, Known>,
     retention: Option<u64>,
     now: u64,
@@ -36,7 +109,7 @@ struct Model {
     log: Vec<String>,
 }
 
-impl Model {
+impl<K: Kind> Model<K> {
     fn new(retention: Option<Duration>) -> Self {
         // Hundreds of generations are made and dropped, which is mostly waiting for a medium.
         let memory = std::path::Path::new("/dev/shm");
@@ -52,7 +125,7 @@ impl Model {
             checkpoints: 0,
             log: vec![],
         };
-        let created = SimhashStore::create(model.path(), &TableDesign::default(), &model.options()).unwrap();
+        let created = Store::<K::Sketch>::create(model.path(), &K::design(), &model.options()).unwrap();
         drop(created);
         model.open();
         model
@@ -69,7 +142,7 @@ impl Model {
 
     fn open(&mut self) {
         self.store = None;
-        self.store = Some(SimhashStore::open(self.path(), &self.options()).unwrap());
+        self.store = Some(Store::open(self.path(), &self.options()).unwrap());
         self.set_time();
     }
 
@@ -77,7 +150,7 @@ impl Model {
         self.store().shared.clock.set(self.now);
     }
 
-    fn store(&self) -> &SimhashStore {
+    fn store(&self) -> &Store<K::Sketch> {
         self.store.as_ref().expect("it is open")
     }
 
@@ -95,7 +168,7 @@ impl Model {
     /// lie far away.
     fn near(&self, sequence: u64, sketch: u64, max_distance: u32) -> Vec<(u32, Vec<u8>)> {
         let ids = (0..IDS).map(|n| id(sequence, n));
-        let distance = |id: &Vec<u8>| self.live(id).map(|known| (known.sketch ^ sketch).count_ones());
+        let distance = |id: &Vec<u8>| self.live(id).and_then(|known| K::distance(known.sketch, sketch));
         let near = ids.filter_map(|id| distance(&id).filter(|&d| d <= max_distance).map(|d| (d, id)));
         let mut near: Vec<_> = near.collect();
         near.sort();
@@ -105,7 +178,8 @@ impl Model {
     /// What an admission must answer; stores the document where it is admitted.
     fn admit(&mut self, sequence: u64, id: &[u8], sketch: u64, payload: &[u8], max_distance: u32) -> Admission {
         if let Some((distance, id)) = self.near(sequence, sketch, max_distance).into_iter().next() {
-            return Admission::Duplicate(Match { distance, id });
+            let similarity = self.store().shared.similarity(distance);
+            return Admission::Duplicate(Match { distance, id, similarity });
         }
         self.put(id, sketch, payload);
         Admission::Admitted
@@ -129,7 +203,7 @@ impl Model {
         let n = self.below(IDS);
         let id = id(sequence, n);
         let sketch = self.sketch(sequence);
-        let print = Fingerprint::new(sketch);
+        let print = K::sketch(sketch);
         let payload = self.payload();
         let distance = u32::try_from(self.below(8)).unwrap();
         let choice = self.below(10_000);
@@ -138,7 +212,7 @@ impl Model {
             0..2000 => {
                 let old = self.live(&id).cloned();
                 let answer = self.store().insert_with(&id, &print, &payload).unwrap();
-                assert_eq!(answer, old.as_ref().map(|old| Fingerprint::new(old.sketch)));
+                assert_eq!(answer, old.as_ref().map(|old| K::sketch(old.sketch)));
                 if old.is_none_or(|old| old.sketch != sketch || old.payload != payload) {
                     self.put(&id, sketch, &payload);
                 }
@@ -154,7 +228,7 @@ impl Model {
                     .collect();
                 let documents: Vec<_> = batch
                     .iter()
-                    .map(|(id, sketch, payload)| NewDocument::new(id, Fingerprint::new(*sketch)).payload(payload))
+                    .map(|(id, sketch, payload)| NewDocument::new(id, K::sketch(*sketch)).payload(payload))
                     .collect();
                 let answers = self.store().check_and_insert_batch(&documents, distance).unwrap();
                 let one_by_one: Vec<_> = batch
@@ -164,7 +238,7 @@ impl Model {
                 assert_eq!(answers, one_by_one);
             }
             5000..6000 => {
-                let old = self.live(&id).map(|old| Fingerprint::new(old.sketch));
+                let old = self.live(&id).map(|old| K::sketch(old.sketch));
                 assert_eq!(self.store().delete(&id).unwrap(), old);
                 self.documents.remove(&id);
             }
@@ -185,7 +259,7 @@ impl Model {
                     self.assert_stored(id);
                 }
             }
-            9600..9621 => self.change_generations(sequence, choice),
+            9600..9621 => K::change_generations(self, sequence, choice),
             9621..9880 => {
                 self.now += self.below(40 * 60 * 1000);
                 self.set_time();
@@ -200,26 +274,53 @@ impl Model {
                 self.checkpoints += 1;
                 let path = self.dir.path().join(format!("copy{}", self.checkpoints));
                 self.store().checkpoint(&path).unwrap();
-                let copy = SimhashStore::open_read_only(&path, &self.options()).unwrap();
+                let copy = Store::open_read_only(&path, &self.options()).unwrap();
                 copy.shared.clock.set(self.now);
                 self.assert_all(&copy);
                 drop(copy);
                 std::fs::remove_dir_all(path).unwrap();
             }
-            9985..9990 => {
-                let kept = self.on_disk();
-                self.store = None;
-                let repaired =
-                    SimhashStore::repair(self.path(), &self.options(), |_| ControlFlow::Continue(())).unwrap();
-                // A compaction may have dropped some that have expired since they were counted.
-                let live = self.documents.keys().filter(|id| self.live(id).is_some()).count() as u64;
-                assert!((live..=kept).contains(&repaired.documents), "{repaired:?} of {live} to {kept}");
-                self.open();
-            }
+            9985..9990 => K::repair(self),
             _ => self.assert_all(self.store()),
         }
     }
 
+    /// How many documents are on disk, expired ones too.
+    fn on_disk(&self) -> u64 {
+        let shared = &self.store().shared;
+        let lifetime = Lifetime { retention_millis: None, now: 0 };
+        let mut walk = Walk::of(&shared.engine, &*shared.view(), lifetime);
+        let mut count = 0;
+        while walk.next().unwrap().is_some() {
+            count += 1;
+        }
+        count
+    }
+
+    fn assert_stored(&self, id: &[u8]) {
+        let stored = self.store().get(id).unwrap();
+        let stored = stored.map(|document| Known {
+            sketch: K::bits(&document.sketch),
+            time: u64::try_from(document.stored_at.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()).unwrap(),
+            payload: document.payload,
+        });
+        assert_eq!(stored.as_ref(), self.live(id));
+    }
+
+    /// Every document is there, nothing else is, and the families agree.
+    fn assert_all(&self, store: &Store<K::Sketch>) {
+        let stored = store.iter().unwrap().map(|document| document.unwrap());
+        let stored: Vec<_> = stored.map(|document| (document.id, K::bits(&document.sketch), document.payload)).collect();
+        let live = self.documents.iter().filter(|(id, _)| self.live(id).is_some());
+        let live: Vec<_> = live.map(|(id, known)| (id.clone(), known.sketch, known.payload.clone())).collect();
+        assert_eq!(stored, live);
+        let found = store.verify(|_| ControlFlow::Continue(())).unwrap();
+        assert!(found.is_sound(), "{found:?}");
+        assert_eq!(found.documents, live.len() as u64);
+    }
+}
+
+impl Model<Prints> {
     fn change_generations(&mut self, sequence: u64, choice: u64) {
         match choice {
             9600..9612 => self.load(sequence),
@@ -234,18 +335,6 @@ impl Model {
             }
             _ => self.export_and_import(),
         }
-    }
-
-    /// How many documents are on disk, expired ones too.
-    fn on_disk(&self) -> u64 {
-        let shared = &self.store().shared;
-        let lifetime = Lifetime { retention_millis: None, now: 0 };
-        let mut walk = Walk::of(&shared.engine, &*shared.view(), lifetime);
-        let mut count = 0;
-        while walk.next().unwrap().is_some() {
-            count += 1;
-        }
-        count
     }
 
     /// Loads some documents, ids that come twice and stored ones among them.
@@ -331,26 +420,15 @@ impl Model {
         self.open();
     }
 
-    fn assert_stored(&self, id: &[u8]) {
-        let stored = self.store().get(id).unwrap();
-        let stored = stored.map(|document| Known {
-            sketch: document.sketch.bits(),
-            time: u64::try_from(document.stored_at.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()).unwrap(),
-            payload: document.payload,
-        });
-        assert_eq!(stored.as_ref(), self.live(id));
-    }
-
-    /// Every document is there, nothing else is, and the families agree.
-    fn assert_all(&self, store: &SimhashStore) {
-        let stored = store.iter().unwrap().map(|document| document.unwrap());
-        let stored: Vec<_> = stored.map(|document| (document.id, document.sketch.bits(), document.payload)).collect();
-        let live = self.documents.iter().filter(|(id, _)| self.live(id).is_some());
-        let live: Vec<_> = live.map(|(id, known)| (id.clone(), known.sketch, known.payload.clone())).collect();
-        assert_eq!(stored, live);
-        let found = store.verify(|_| ControlFlow::Continue(())).unwrap();
-        assert!(found.is_sound(), "{found:?}");
-        assert_eq!(found.documents, live.len() as u64);
+    fn repair(&mut self) {
+        let kept = self.on_disk();
+        self.store = None;
+        let repaired =
+            SimhashStore::repair(self.path(), &self.options(), |_| ControlFlow::Continue(())).unwrap();
+        // A compaction may have dropped some that have expired since they were counted.
+        let live = self.documents.keys().filter(|id| self.live(id).is_some()).count() as u64;
+        assert!((live..=kept).contains(&repaired.documents), "{repaired:?} of {live} to {kept}");
+        self.open();
     }
 }
 
@@ -364,9 +442,9 @@ fn id(sequence: u64, n: u64) -> Vec<u8> {
     format!("{sequence}/{n}").into_bytes()
 }
 
-fn run(retention: Option<Duration>) {
-    let mut model = Model::new(retention);
-    for sequence in 0..SEQUENCES {
+fn run<K: Kind>(retention: Option<Duration>, sequences: u64) {
+    let mut model = Model::<K>::new(retention);
+    for sequence in 0..sequences {
         model.log.clear();
         for _ in 0..OPERATIONS {
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| model.step(sequence)));
@@ -383,10 +461,20 @@ fn run(retention: Option<Duration>) {
 
 #[test]
 fn sequences_of_all_operations_do_what_a_map_does() {
-    run(None);
+    run::<Prints>(None, SEQUENCES);
 }
 
 #[test]
 fn sequences_with_a_retention_do_what_a_map_does() {
-    run(Some(RETENTION));
+    run::<Prints>(Some(RETENTION), SEQUENCES);
+}
+
+#[test]
+fn sequences_on_signatures_do_what_a_map_does() {
+    run::<Signatures>(None, SIGNATURE_SEQUENCES);
+}
+
+#[test]
+fn sequences_on_signatures_with_a_retention_do_what_a_map_does() {
+    run::<Signatures>(Some(RETENTION), SIGNATURE_SEQUENCES);
 }

@@ -259,8 +259,8 @@ fn what_comes_back_while_it_is_expired_stays() {
     store.shared.clock.set(BEGIN + DAY);
     store.insert("page", &sketch).unwrap();
     assert!(!expire::expire_document(&store.shared, b"page", BEGIN + DAY).unwrap());
-    expire::expire_holder(&store.shared, b"page", &sketch).unwrap();
-    expire::drop_unheld(&store.shared, &sketch).unwrap();
+    expire::expire_holder(&store.shared, b"page", &sketch, sketch).unwrap();
+    expire::drop_unheld(&store.shared, &sketch, sketch).unwrap();
     assert_eq!(keys(&store), [1, 1, 1]);
     assert_eq!(verified(&store).documents, 1);
     assert_eq!(store.query(&Fingerprint::new(6), 3).unwrap().len(), 1);

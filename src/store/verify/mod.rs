@@ -8,6 +8,7 @@
 
 mod pages;
 mod rows;
+mod sketches;
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -18,6 +19,7 @@ use super::open::stored_table;
 use super::progress::{Progress, Reporter};
 use super::sketch::{Index, Sketch};
 use super::walk::Walk;
+use crate::format::design::StoredDesign;
 use crate::hash::checksum;
 use crate::text::AnalyserDescription;
 use crate::{Error, Result};
@@ -129,7 +131,7 @@ pub(super) fn verify<S: Sketch>(
         total += 2 * engine.approximate_keys(&rows.documents)? + engine.approximate_keys(&rows.holders)?;
     }
     let sealed = view.generations.sealed.map_or((0, 0), |sealed| (sealed.documents, sealed.sketches));
-    let tables = store.record.design.tables().len() as u64;
+    let tables = store.record.design.prefix_bits().len() as u64;
     let live = view.index.row_families(super::view::Layer::Live).first().map(|t| engine.approximate_keys(t));
     total += 3 * sealed.0 + (tables + 1) * (sealed.1 + live.transpose()?.unwrap_or(0));
     let mut reporter = Reporter::new(progress, total, "verify again to see the whole");

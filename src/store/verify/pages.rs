@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 use super::{Sum, Verification, shown};
 use crate::Result;
 use crate::engine::{Engine, Scan};
+use crate::format::IDENTITY_BYTES;
 use crate::format::pages::{DocumentPage, HolderPage};
 use crate::page::Page;
 use crate::store::Shared;
 use crate::store::progress::{Progress, Reporter};
-use crate::store::sketch::{Index, Sketch};
+use crate::store::sketch::{Index, Key, Sketch};
 use crate::store::view::{Sealed, View};
 
 /// All families of the generation. They do not change; what is pinned is that they are not dropped.
@@ -43,8 +44,8 @@ impl PinnedPages {
         let mut by_documents = Sum::default();
         let mut before: Vec<u8> = Vec::new();
         while let Some((key, page)) = self.documents.next()? {
-            let is_sound = DocumentPage::is_canonical(key, page, S::BYTES);
-            let Some(parsed) = DocumentPage::parse(page, S::BYTES).ok().filter(|_| is_sound) else {
+            let is_sound = DocumentPage::is_canonical(key, page, IDENTITY_BYTES);
+            let Some(parsed) = DocumentPage::parse(page, IDENTITY_BYTES).ok().filter(|_| is_sound) else {
                 found.malformed_page("documents", key);
                 continue;
             };
@@ -107,12 +108,12 @@ impl PinnedPages {
                 }
                 before = values.last().copied();
                 for &value in &values {
-                    by_table.add(view.index.sketch(table, value).identity().as_ref());
+                    by_table.add(&view.index.key_of(table, value).number().to_be_bytes());
                 }
                 reporter.done(values.len() as u64)?;
             }
             if by_table != sketches {
-                self.compare_table(view, table, [&by_table, &sketches], found, reporter)?;
+                self.compare_table(store, view, table, [&by_table, &sketches], found, reporter)?;
             }
         }
         if let Some(sealed) = view.generations.sealed
@@ -180,6 +181,7 @@ impl PinnedPages {
     /// Looks for the value of each sketch in a table, and for a holder of each value.
     fn compare_table<S: Sketch, F: FnMut(Progress) -> ControlFlow<()>>(
         &mut self,
+        store: &Shared<S>,
         view: &View<S>,
         table: usize,
         [by_table, sketches]: [&Sum; 2],
@@ -204,8 +206,9 @@ impl PinnedPages {
                 if !by_table.differs_near(sketches, &identity.to_be_bytes()) {
                     continue;
                 }
-                let Some(sketch) = S::of_identity(&identity.to_be_bytes()) else { continue };
-                let value = view.index.value(table, &sketch);
+                let key = S::Key::of_number(identity);
+                let Some(sketch) = view.index.sketch(&store.engine, key)? else { continue };
+                let value = view.index.value(table, &sketch, key);
                 let mut is_found = false;
                 if let Some((_, page)) = pages.seek(&value.to_be_bytes())?
                     && let Ok((page, _)) = Page::parse(page)
@@ -225,15 +228,15 @@ impl PinnedPages {
             page.visit(0, u64::MAX, |_, value| wanted.push(value));
             for value in wanted {
                 reporter.done(1)?;
-                let identity = view.index.sketch(table, value).identity();
-                if !by_table.differs_near(sketches, identity.as_ref()) {
+                let number = view.index.key_of(table, value).number();
+                let identity = number.to_be_bytes();
+                if !by_table.differs_near(sketches, &identity) {
                     continue;
                 }
                 let mut is_held = false;
-                if let Some((_, page)) = holders.seek(identity.as_ref())?
+                if let Some((_, page)) = holders.seek(&identity)?
                     && let Ok(page) = HolderPage::parse(page)
                 {
-                    let number = u64::from_be_bytes(identity.as_ref().try_into().expect("eight bytes"));
                     page.visit(number, |_, _| {
                         is_held = true;
                         Ok::<_, crate::Error>(false)

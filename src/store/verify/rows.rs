@@ -2,19 +2,22 @@
 
 use std::ops::ControlFlow;
 
+use super::sketches::verify_sketches;
 use super::{Sum, Verification, bare, shown};
 use crate::Result;
-use crate::engine::Scan;
-use crate::format::keys;
+use crate::engine::{Scan, malformed};
+use crate::format::{IDENTITY_BYTES, keys};
 use crate::store::progress::{Progress, Reporter};
-use crate::store::sketch::{Index, Sketch};
+use crate::store::sketch::{Index, Key, Sketch};
 use crate::store::view::{Layer, Rows, View};
-use crate::store::{Shared, open};
+use crate::store::Shared;
 
 /// All families of the generation as they were at one moment.
 pub(super) struct PinnedRows {
     documents: Scan,
     holders: Scan,
+    /// The sketches, where they have a family of their own.
+    sketches: Option<Scan>,
     tables: Vec<Scan>,
 }
 
@@ -24,6 +27,7 @@ impl PinnedRows {
         Self {
             documents: engine.scan(&rows.documents),
             holders: engine.scan(&rows.holders),
+            sketches: view.index.sketches(engine, layer),
             tables: view.index.row_families(layer).iter().map(|family| engine.scan(family)).collect(),
         }
     }
@@ -57,12 +61,12 @@ impl PinnedRows {
         let mut latest: Vec<u8> = Vec::new();
         while let Some((key, value)) = self.holders.next()? {
             reporter.done(1)?;
-            if let Err(e) = keys::decode_holder(key, S::IDENTITY_BYTES) {
+            if let Err(e) = keys::decode_holder(key, IDENTITY_BYTES) {
                 found.malformed += 1;
                 found.example(|| format!("holder {}: {}", shown(key), e.0));
                 continue;
             }
-            let identity = &key[..S::IDENTITY_BYTES];
+            let identity = &key[..IDENTITY_BYTES];
             if identity != latest {
                 latest.clear();
                 latest.extend_from_slice(identity);
@@ -80,13 +84,16 @@ impl PinnedRows {
         if by_documents != by_holders {
             compare_documents(store, &mut self, [&by_documents, &by_holders], now, found, reporter)?;
         }
+        if let Some(scan) = self.sketches.take() {
+            return verify_sketches(view, scan, self.tables, self.holders, &sketches, found, reporter);
+        }
         for table in 0..self.tables.len() {
             reporter.phase("tables")?;
             let mut by_table = Sum::default();
             while let Some((key, _)) = self.tables[table].next()? {
                 reporter.done(1)?;
-                match view.index.identity(table, key) {
-                    Ok(identity) => by_table.add(identity.as_ref()),
+                match view.index.decode(table, key) {
+                    Ok(value) => by_table.add(&view.index.key_of(table, value).number().to_be_bytes()),
                     Err(e) => {
                         found.malformed += 1;
                         found.example(|| format!("table {table}: {}", e.0));
@@ -94,7 +101,7 @@ impl PinnedRows {
                 }
             }
             if by_table != sketches {
-                compare_table(view, table, &mut self, [&by_table, &sketches], found, reporter)?;
+                compare_table(store, view, table, &mut self, [&by_table, &sketches], found, reporter)?;
             }
         }
         Ok(())
@@ -103,12 +110,12 @@ impl PinnedRows {
 
 /// The key and value of the holder that a document must have, unless it has expired.
 fn holder_of<S: Sketch>(store: &Shared<S>, id: &[u8], value: &[u8], now: u64) -> Result<Option<Vec<u8>>> {
-    let stored = open::decode::<S>(store.engine.path(), value)?;
-    if store.is_expired(stored.time, now) {
+    let stored = keys::decode_document(value, IDENTITY_BYTES).map_err(|e| malformed(store.engine.path(), e))?;
+    if store.is_expired(stored.stored_at_millis, now) {
         return Ok(None);
     }
-    let time = store.settings.retention_millis.map(|_| stored.time);
-    let mut holder = keys::encode_holder(stored.sketch.identity().as_ref(), id);
+    let time = store.settings.retention_millis.map(|_| stored.stored_at_millis);
+    let mut holder = keys::encode_holder(stored.sketch, id);
     holder.extend_from_slice(keys::encode_holder_value(time).as_ref());
     Ok(Some(holder))
 }
@@ -141,7 +148,7 @@ fn compare_documents<S: Sketch>(
     pinned.holders.restart();
     while let Some((key, value)) = pinned.holders.next()? {
         reporter.done(1)?;
-        let Ok(id) = keys::decode_holder(key, S::IDENTITY_BYTES) else { continue };
+        let Ok(id) = keys::decode_holder(key, IDENTITY_BYTES) else { continue };
         let is_over = store.is_expired_holder(value, now).unwrap_or(true);
         let holder = [key, value].concat();
         if is_over || !by_documents.differs_near(by_holders, &holder) {
@@ -159,6 +166,7 @@ fn compare_documents<S: Sketch>(
 
 /// Looks for the entry of each sketch in a table, and for a holder of each entry.
 fn compare_table<S: Sketch>(
+    store: &Shared<S>,
     view: &View<S>,
     table: usize,
     pinned: &mut PinnedRows,
@@ -173,13 +181,15 @@ fn compare_table<S: Sketch>(
     let mut latest: Vec<u8> = Vec::new();
     while let Some((key, _)) = holders.next()? {
         reporter.done(1)?;
-        let Some(identity) = key.get(..S::IDENTITY_BYTES).filter(|identity| *identity != latest) else { continue };
+        let Some(identity) = key.get(..IDENTITY_BYTES).filter(|identity| *identity != latest) else { continue };
         latest.clear();
         latest.extend_from_slice(identity);
-        let Some(entry) = view.index.key(table, identity) else { continue };
         if !by_table.differs_near(sketches, identity) {
             continue;
         }
+        let key = S::Key::of_number(u64::from_be_bytes(identity.try_into().expect("eight bytes")));
+        let Some(sketch) = view.index.sketch(&store.engine, key)? else { continue };
+        let entry = view.index.encode(table, view.index.value(table, &sketch, key));
         if scan.seek(entry.as_ref())?.is_none_or(|(found, _)| found != entry.as_ref()) {
             found.missing_entries += 1;
             found.example(|| format!("table {table} lacks {}", shown(&latest)));
@@ -188,15 +198,15 @@ fn compare_table<S: Sketch>(
     scan.restart();
     while let Some((key, _)) = scan.next()? {
         reporter.done(1)?;
-        let Ok(identity) = view.index.identity(table, key) else { continue };
-        let identity = identity.as_ref();
-        if !by_table.differs_near(sketches, identity) {
+        let Ok(value) = view.index.decode(table, key) else { continue };
+        let identity = view.index.key_of(table, value).number().to_be_bytes();
+        if !by_table.differs_near(sketches, &identity) {
             continue;
         }
-        if holders.seek(identity)?.is_none_or(|(found, _)| !found.starts_with(identity)) {
+        if holders.seek(&identity)?.is_none_or(|(found, _)| !found.starts_with(&identity)) {
             found.orphan_entries += 1;
             if !found.expires {
-                found.example(|| format!("table {table} has {}, which no document has", shown(identity)));
+                found.example(|| format!("table {table} has {}, which no document has", shown(&identity)));
             }
         }
     }
