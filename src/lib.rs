@@ -92,7 +92,9 @@ mod text;
 #[doc(hidden)]
 pub mod yardstick;
 
-pub use design::{Aim, BandDesign, BandPlan, BandPlanner, MinhashDesign, Plan, PlannedQuery, Planner, Probes, Table, TableDesign};
+pub use design::{
+    Aim, BandDesign, BandPlan, BandPlanner, MinhashDesign, Plan, PlannedQuery, Planner, Probes, Table, TableDesign,
+};
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use format::{MAX_ID_BYTES, MAX_PAYLOAD_BYTES};
@@ -104,7 +106,7 @@ pub use signature::Signature;
 pub use simhash::{Simhash, TextSketch, simhash};
 pub use store::{
     Admission, BitReport, BulkLoader, ByFingerprint, Diagnosis, Document, Documents, Durability, Limits, LoadOptions,
-    LoadReport, Match, Matches, MinhashStore, NewDocument, Options, Pair, PairOptions, Pairs, Progress, QueryStats, Reads, Repair,
-    SelfTest, SimhashStore, Sketch, Stats, Store, TableReport, TableStats, Verification,
+    LoadReport, Match, Matches, MinhashStore, NewDocument, Options, Pair, PairOptions, Pairs, Progress, QueryStats,
+    Reads, Repair, SelfTest, SimhashStore, Sketch, Stats, Store, TableReport, TableStats, Verification,
 };
 pub use text::{Analyser, Frequencies, FrequenciesError, Language, ParseAnalyserError, Preset, Weights};

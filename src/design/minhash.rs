@@ -46,6 +46,7 @@ impl MinhashDesign {
     ///
     /// # Errors
     /// [`Error::Signature`] for other numbers, [`Error::BandDesign`] where the bands need more.
+    #[expect(clippy::missing_panics_doc, reason = "the rows were checked")]
     pub fn with_rows(self, rows: usize) -> Result<Self> {
         check_rows(rows)?;
         if rows < self.bands.rows() {
@@ -134,6 +135,7 @@ impl MinhashDesign {
 
     /// Returns what makes signatures for the store out of texts.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "the shape was checked")]
     pub fn minhash(&self, analyser: Analyser) -> Minhash {
         let minhash = Minhash::new(self.rows()).and_then(|minhash| minhash.with_row_bits(self.row_bits()));
         minhash.expect("a design has a shape that signatures have").with_analyser(analyser).with_seed(self.seed)

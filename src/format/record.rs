@@ -7,9 +7,9 @@ use bincode::{Decode, Encode};
 
 use super::design::{Parts, StoredDesign};
 use super::{Malformed, OLDEST_VERSION, VERSION};
+use crate::TableDesign;
 use crate::hash::checksum;
 use crate::text::AnalyserDescription;
-use crate::TableDesign;
 
 /// The key of the record in the default family.
 pub(crate) const RECORD_KEY: &[u8] = b"store";

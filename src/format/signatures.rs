@@ -58,7 +58,7 @@ fn parameter_of(rows: &[u32]) -> (u32, u64) {
 fn encode_rice(rows: &[u32], parameter: u32) -> Vec<u8> {
     let mut bits = Bits { bytes: vec![u8::try_from(parameter + 1).expect("at most 32")], filled: 0 };
     for &row in rows {
-        bits.push(row & ((1u64 << parameter) - 1) as u32, parameter);
+        bits.push(row & !u32::MAX.checked_shl(parameter).unwrap_or(0), parameter);
     }
     for &row in rows {
         let mut high = row >> parameter;
@@ -134,14 +134,14 @@ impl Reader<'_> {
     fn take(&mut self, count: u32) -> Option<u32> {
         let window = self.window() << (self.at % 8);
         self.skip(count)?;
-        Some(window.checked_shr(64 - count).unwrap_or(0) as u32)
+        u32::try_from(window.checked_shr(64 - count).unwrap_or(0)).ok()
     }
 
     /// Reads ones up to a zero, and counts them.
     fn ones(&mut self) -> Option<u32> {
         let mut count = 0u32;
         loop {
-            let usable = 64 - (self.at % 8) as u32;
+            let usable = 64 - u32::try_from(self.at % 8).ok()?;
             let ones = (self.window() << (self.at % 8)).leading_ones().min(usable);
             count = count.checked_add(ones)?;
             if ones < usable {
@@ -159,7 +159,7 @@ impl Reader<'_> {
 
     /// The bits of the last byte that were not read.
     fn rest(&self) -> u64 {
-        if self.at % 8 == 0 { 0 } else { (self.window() << (self.at % 8)) >> 56 }
+        if self.at.is_multiple_of(8) { 0 } else { (self.window() << (self.at % 8)) >> 56 }
     }
 }
 

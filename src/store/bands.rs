@@ -8,6 +8,8 @@
 //!    may be given again after a store was opened anew if its signature is gone; then nothing names it any more.
 
 mod near;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -120,12 +122,11 @@ impl Index<Signature> for Bands {
         };
         let live = rows(generations.live, live_used)?;
         let frozen = generations.frozen.map(|generation| rows(generation, frozen_used)).transpose()?;
-        let next = match before {
-            Some(before) => Arc::clone(&before.next),
-            None => {
-                let all: Vec<&Rows> = [Some(&live), frozen.as_ref()].into_iter().flatten().collect();
-                Arc::new(AtomicU64::new(next_number(engine, &all)?))
-            }
+        let next = if let Some(before) = before {
+            Arc::clone(&before.next)
+        } else {
+            let all: Vec<&Rows> = [Some(&live), frozen.as_ref()].into_iter().flatten().collect();
+            Arc::new(AtomicU64::new(next_number(engine, &all)?))
         };
         Ok(Self { design: *design, live, frozen, next })
     }
@@ -189,10 +190,10 @@ impl Index<Signature> for Bands {
         Ok(None)
     }
 
-    fn sketches(&self, engine: &Engine, layer: Layer) -> Option<Scan> {
+    fn sketch_family(&self, layer: Layer) -> Option<&Handle> {
         match layer {
-            Layer::Live => Some(engine.scan(&self.live.signatures)),
-            Layer::Frozen => self.frozen.as_ref().map(|rows| engine.scan(&rows.signatures)),
+            Layer::Live => Some(&self.live.signatures),
+            Layer::Frozen => self.frozen.as_ref().map(|rows| &rows.signatures),
             Layer::Sealed => None,
         }
     }

@@ -14,10 +14,10 @@ use super::progress::{Progress, Reporter};
 use super::sketch::{Index, Key, Sketch};
 use super::view::Layer;
 use super::{Shared, write};
-use crate::engine::{Engine, malformed};
-use crate::format::{IDENTITY_BYTES, keys};
-use crate::format::pages::DocumentPage;
 use crate::Result;
+use crate::engine::{Engine, malformed};
+use crate::format::pages::DocumentPage;
+use crate::format::{IDENTITY_BYTES, keys};
 
 /// Removes what has expired, and returns how many documents that were.
 pub(super) fn expire<S: Sketch>(
@@ -39,8 +39,7 @@ pub(super) fn expire<S: Sketch>(
     let mut documents = engine.scan(&view.live.documents);
     while let Some((id, value)) = documents.next()? {
         reporter.done(1)?;
-        if !keys::is_tombstone(value) && store.is_expired(stored_at(engine, value)?, now)
-        {
+        if !keys::is_tombstone(value) && store.is_expired(stored_at(engine, value)?, now) {
             removed += u64::from(expire_document(store, id, now)?);
         }
     }

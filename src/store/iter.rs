@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::holders::{Holder, Holders};
-use super::results::Document;
 use super::claims::Claim;
+use super::holders::{Holder, Holders};
 use super::open::number;
+use super::results::Document;
 use super::shared::{Shared, Stored};
 use super::sketch::{Index, Key, Sketch};
 use super::view::lost_sketch;

@@ -40,9 +40,7 @@ pub(super) fn repair(
     // Leniently only where it must be: a lenient open looks less closely at the log.
     let strictly = Engine::open(path, &options.resources(), &expiry(&clock), false);
     let engine = match strictly {
-        Err(Error::Corrupt { .. }) => {
-            Engine::open(path, &options.resources().for_repair(), &expiry(&clock), false)?
-        }
+        Err(Error::Corrupt { .. }) => Engine::open(path, &options.resources().for_repair(), &expiry(&clock), false)?,
         opened => opened?,
     };
     let (record, settings) = read_record::<Fingerprint>(&engine, path)?;

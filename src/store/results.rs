@@ -286,6 +286,8 @@ pub struct Stats {
     pub disk_bytes: u64,
     /// Of these, the data files of all tables. What is still in the write buffers is not in it.
     pub table_bytes: u64,
+    /// The data files of the signatures, likewise; fingerprints have none of their own.
+    pub signature_bytes: u64,
     /// The data files of the documents, likewise.
     pub document_bytes: u64,
     /// The data files of the holders, likewise.

@@ -12,15 +12,15 @@ use super::sketch::{Index, Key, Sketch};
 use super::view::{Found, Layer, View};
 use super::walk::Lifetime;
 use super::work::Work;
+use crate::Result;
 use crate::clock::{Clock, time_of};
 use crate::engine::{Engine, Visited, is_expired, malformed};
-use crate::format::keys::{self, DocumentValue};
 use crate::format::IDENTITY_BYTES;
+use crate::format::keys::{self, DocumentValue};
 use crate::format::record::{Generations, StoreRecord};
 use crate::format::settings::Settings;
 use crate::hash::checksum;
 use crate::spread::{Spread, thread_number};
-use crate::Result;
 
 /// A view that is in use.
 pub(super) type ViewInUse<S> = Arc<Arc<View<S>>>;

@@ -8,7 +8,7 @@ use super::QueryStats;
 use super::tables::Values;
 use super::view::Layer;
 use super::work::Work;
-use crate::engine::{Batch, Engine, Handle, Scan};
+use crate::engine::{Batch, Engine, Handle};
 use crate::format::Decoded;
 use crate::format::record::Generations;
 use crate::{Fingerprint, Result, Signature, TableDesign};
@@ -250,8 +250,8 @@ pub(crate) trait Index<S: sealed::Sealed>: Sized + Send + Sync {
     fn new_key(&self, sketch: &S) -> Result<S::Key>;
     /// Returns the sketch of a number that a document has; `None` where it was removed meanwhile, with its last document.
     fn sketch(&self, engine: &Engine, key: S::Key) -> Result<Option<S>>;
-    /// Begins to read the sketches of a generation with keys, where they have a family of their own.
-    fn sketches(&self, engine: &Engine, layer: Layer) -> Option<Scan>;
+    /// Returns the family of the sketches of a generation with keys, where they have one of their own.
+    fn sketch_family(&self, layer: Layer) -> Option<&Handle>;
     /// Returns the values in all tables of an entry of that family, unless it is malformed.
     fn values_of(&self, key: &[u8], sketch: &[u8]) -> Decoded<Vec<u64>>;
     /// Begins to read sketches as they are now. The caller keeps writers away until all that belongs together was begun, if

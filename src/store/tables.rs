@@ -22,11 +22,11 @@ use super::view::Layer;
 use super::work::Work;
 use super::{QueryStats, TableStats};
 use crate::design::cost::Stored;
-use crate::engine::{Batch, Engine, Handle, Scan};
-use crate::format::{Decoded, Malformed};
+use crate::engine::{Batch, Engine, Handle};
 use crate::format::families::Family;
 use crate::format::keys::TableKeys;
 use crate::format::record::Generations;
+use crate::format::{Decoded, Malformed};
 use crate::{Fingerprint, Probes, Result, Table, TableDesign};
 use live::LiveValues;
 pub(crate) use ranges::Ranges;
@@ -242,7 +242,7 @@ impl Index<Fingerprint> for Tables {
         Ok(Some(key))
     }
 
-    fn sketches(&self, _engine: &Engine, _layer: Layer) -> Option<Scan> {
+    fn sketch_family(&self, _layer: Layer) -> Option<&Handle> {
         None
     }
 

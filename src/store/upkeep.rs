@@ -42,11 +42,13 @@ impl<S: Sketch> Store<S> {
         let bytes = |families: &[Handle]| families.iter().map(|family| engine.file_bytes(family)).sum::<Result<u64>>();
         let (mut documents, mut sketches) = (0, 0);
         let (mut table_bytes, mut document_bytes, mut holder_bytes) = (bytes(view.index.page_families())?, 0, 0);
+        let mut signature_bytes = 0;
         for (layer, rows) in view.rows() {
             let tables = view.index.row_families(layer);
             documents += engine.approximate_keys(&rows.documents)?;
             sketches += tables.first().map_or(Ok(0), |table| engine.approximate_keys(table))?;
             table_bytes += bytes(tables)?;
+            signature_bytes += view.index.sketch_family(layer).map_or(Ok(0), |family| engine.file_bytes(family))?;
             document_bytes += engine.file_bytes(&rows.documents)?;
             holder_bytes += engine.file_bytes(&rows.holders)?;
         }
@@ -60,6 +62,7 @@ impl<S: Sketch> Store<S> {
             sealed_documents: sealed.0,
             disk_bytes: engine.disk_bytes()?,
             table_bytes,
+            signature_bytes,
             document_bytes,
             holder_bytes,
             write_buffer_bytes: engine.write_buffer_bytes()?,

@@ -22,11 +22,11 @@ use super::walk::Lifetime;
 use crate::Result;
 use crate::engine::{Engine, Handle, malformed};
 use crate::format::families::Family;
-use crate::format::{IDENTITY_BYTES, Malformed};
 use crate::format::keys::{DocumentValue, decode_document, is_tombstone};
 use crate::format::pages::{DocumentPage, HolderPage};
 use crate::format::record::{Generations, StoreRecord};
 use crate::format::settings::Settings;
+use crate::format::{IDENTITY_BYTES, Malformed};
 
 /// The families of a store at one moment.
 pub(super) struct View<S: Sketch> {

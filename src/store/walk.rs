@@ -7,8 +7,8 @@ use super::sketch::Sketch;
 use super::view::View;
 use crate::Result;
 use crate::engine::{Engine, Scan, is_expired, malformed};
-use crate::format::IDENTITY_BYTES;
 use crate::format::Decoded;
+use crate::format::IDENTITY_BYTES;
 use crate::format::keys::{self, DocumentValue, is_tombstone};
 use crate::format::pages::DocumentPage;
 

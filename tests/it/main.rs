@@ -24,6 +24,7 @@ mod real_data;
 mod refusals;
 mod sealed_faults;
 mod shell;
+mod signatures;
 mod texts;
 mod threads;
 mod upkeep;

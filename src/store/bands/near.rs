@@ -99,7 +99,9 @@ impl Bands {
             near.push((distance, SignatureNumber(number)));
         };
         self.compare(engine, signatures, max_distance, met, read)?;
-        all.iter_mut().for_each(|(near, _)| near.sort_unstable());
+        for (near, _) in &mut all {
+            near.sort_unstable();
+        }
         Ok(all)
     }
 

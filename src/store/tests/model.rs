@@ -75,7 +75,8 @@ impl Kind for Signatures {
     }
 
     fn sketch(bits: u64) -> Signature {
-        Signature::new((0..16).map(|row| u32::try_from(bits >> (60 - 4 * row) & 15).unwrap()).collect::<Vec<_>>()).unwrap()
+        Signature::new((0..16).map(|row| u32::try_from(bits >> (60 - 4 * row) & 15).unwrap()).collect::<Vec<_>>())
+            .unwrap()
     }
 
     fn bits(sketch: &Signature) -> u64 {
@@ -84,7 +85,7 @@ impl Kind for Signatures {
 
     fn distance(a: u64, b: u64) -> Option<u32> {
         let rows = (0..16).filter(|row| (a ^ b) >> (4 * row) & 15 != 0).count();
-        let is_met = (0..4).any(|band| (a ^ b) >> (16 * band) & 0xffff == 0);
+        let is_met = (0..4).any(|band| (a ^ b) >> (16 * band) << 48 == 0);
         is_met.then_some(u32::try_from(rows).unwrap())
     }
 }
@@ -310,7 +311,8 @@ impl<K: Kind> Model<K> {
     /// Every document is there, nothing else is, and the families agree.
     fn assert_all(&self, store: &Store<K::Sketch>) {
         let stored = store.iter().unwrap().map(|document| document.unwrap());
-        let stored: Vec<_> = stored.map(|document| (document.id, K::bits(&document.sketch), document.payload)).collect();
+        let stored: Vec<_> =
+            stored.map(|document| (document.id, K::bits(&document.sketch), document.payload)).collect();
         let live = self.documents.iter().filter(|(id, _)| self.live(id).is_some());
         let live: Vec<_> = live.map(|(id, known)| (id.clone(), known.sketch, known.payload.clone())).collect();
         assert_eq!(stored, live);
@@ -423,8 +425,7 @@ impl Model<Prints> {
     fn repair(&mut self) {
         let kept = self.on_disk();
         self.store = None;
-        let repaired =
-            SimhashStore::repair(self.path(), &self.options(), |_| ControlFlow::Continue(())).unwrap();
+        let repaired = SimhashStore::repair(self.path(), &self.options(), |_| ControlFlow::Continue(())).unwrap();
         // A compaction may have dropped some that have expired since they were counted.
         let live = self.documents.keys().filter(|id| self.live(id).is_some()).count() as u64;
         assert!((live..=kept).contains(&repaired.documents), "{repaired:?} of {live} to {kept}");

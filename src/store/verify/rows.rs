@@ -7,10 +7,10 @@ use super::{Sum, Verification, bare, shown};
 use crate::Result;
 use crate::engine::{Scan, malformed};
 use crate::format::{IDENTITY_BYTES, keys};
+use crate::store::Shared;
 use crate::store::progress::{Progress, Reporter};
 use crate::store::sketch::{Index, Key, Sketch};
 use crate::store::view::{Layer, Rows, View};
-use crate::store::Shared;
 
 /// All families of the generation as they were at one moment.
 pub(super) struct PinnedRows {
@@ -27,7 +27,7 @@ impl PinnedRows {
         Self {
             documents: engine.scan(&rows.documents),
             holders: engine.scan(&rows.holders),
-            sketches: view.index.sketches(engine, layer),
+            sketches: view.index.sketch_family(layer).map(|family| engine.scan(family)),
             tables: view.index.row_families(layer).iter().map(|family| engine.scan(family)).collect(),
         }
     }
