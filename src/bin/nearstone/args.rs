@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
-use nearstone::{Fingerprint, TableDesign};
+use nearstone::{BandDesign, Fingerprint, MinhashDesign, TableDesign};
 
 use crate::failure::Usage;
 pub(crate) use analysis::Analysis;
@@ -154,6 +154,16 @@ pub(crate) struct Dedup {
     pub(crate) analysis: Analysis,
 }
 
+/// What documents become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SketchKind {
+    /// Fingerprints of 64 bits, which differ in few bits: every one within the distance is found
+    Simhash,
+    /// Signatures of many rows, of which similar texts share as many as their shingles: found with the probability that the
+    /// bands have
+    Minhash,
+}
+
 /// Create an empty store.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Designs for distance 3, by the number of tables and the most probes of one of them:
@@ -167,6 +177,7 @@ pub(crate) struct Dedup {
 
 Examples:
   nearstone create seen --design 10
+  nearstone create corpus --sketch minhash --bands 16x8
   nearstone create seen --design auto --documents 200M --max-distance 7")]
 pub(crate) struct Create {
     /// A new or empty directory
@@ -174,6 +185,18 @@ pub(crate) struct Create {
     /// The distance in bits that the tables are meant for, inclusive: 0 to 16. Queries may ask for others
     #[arg(long, value_name = "BITS", default_value = "3", value_parser = table_distance)]
     pub(crate) max_distance: u32,
+    /// What documents become
+    #[arg(long, value_name = "KIND", default_value = "simhash")]
+    pub(crate) sketch: SketchKind,
+    /// Of minhash signatures: how many bands of how many rows lead to near ones, such as 16x8
+    #[arg(long, value_name = "BANDSxROWS", value_parser = |text: &str| text.parse::<BandDesign>().map_err(|e| e.to_string()))]
+    pub(crate) bands: Option<BandDesign>,
+    /// Of minhash signatures: how many rows they have, 16 to 1024 [default: 128, or what the bands need]
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: Option<usize>,
+    /// Of minhash signatures: how many bits of each row are kept, 8, 16 or 32 [default: 32]
+    #[arg(long, value_name = "BITS")]
+    pub(crate) row_bits: Option<u32>,
     /// The name of a design, or auto [default: BITS + 1 tables of one block]
     #[arg(long, value_name = "NAME")]
     pub(crate) design: Option<String>,
@@ -415,6 +438,9 @@ pub(crate) struct Stats {
 
 impl Create {
     pub(crate) fn design(&self) -> anyhow::Result<TableDesign> {
+        if self.bands.is_some() || self.rows.is_some() || self.row_bits.is_some() {
+            return Err(Usage("--bands, --rows and --row-bits are for --sketch minhash".to_owned()).into());
+        }
         Ok(match (self.design.as_deref(), self.documents) {
             (Some("auto"), Some(documents)) => {
                 TableDesign::plan(documents, self.max_distance, nearstone::Aim::Balanced)?.design
@@ -424,5 +450,16 @@ impl Create {
             (Some(name), _) => TableDesign::named(name, self.max_distance)?,
             (None, _) => TableDesign::choose(self.blocks.unwrap_or(self.max_distance + 1), self.max_distance)?,
         })
+    }
+
+    pub(crate) fn bands(&self) -> anyhow::Result<MinhashDesign> {
+        if self.design.is_some() || self.blocks.is_some() || self.documents.is_some() {
+            return Err(Usage("--design, --blocks and --documents are for --sketch simhash".to_owned()).into());
+        }
+        let mut design = MinhashDesign::new(self.bands.unwrap_or_default())?;
+        if let Some(rows) = self.rows {
+            design = design.with_rows(rows)?;
+        }
+        Ok(self.row_bits.map_or(Ok(design), |bits| design.with_row_bits(bits))?)
     }
 }

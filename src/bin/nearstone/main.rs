@@ -1,5 +1,6 @@
 //! The command-line program: data on the standard output, prose on the standard error.
 
+mod any_store;
 mod args;
 mod cmd;
 mod failure;

@@ -1,8 +1,8 @@
 //! `nearstone create`
 
-use nearstone::SimhashStore;
+use nearstone::{MinhashStore, SimhashStore};
 
-use crate::args::Create;
+use crate::args::{Create, SketchKind};
 use crate::failure::Outcome;
 use crate::output;
 use crate::prose::say;
@@ -13,9 +13,12 @@ pub(crate) fn run(args: &Create) -> anyhow::Result<Outcome> {
     if let Some(retention) = args.retention {
         options = options.retention(retention);
     }
-    let store = SimhashStore::create(&args.store, &args.design()?, &options)?;
     let expiry =
         args.retention.map(|retention| format!("; documents expire after {}", humantime::format_duration(retention)));
-    say!("created {}: {}{}", store.path().display(), store.design(), expiry.unwrap_or_default());
+    let design = match args.sketch {
+        SketchKind::Simhash => SimhashStore::create(&args.store, &args.design()?, &options)?.design().to_string(),
+        SketchKind::Minhash => MinhashStore::create(&args.store, &args.bands()?, &options)?.design().to_string(),
+    };
+    say!("created {}: {design}{}", args.store.display(), expiry.unwrap_or_default());
     Ok(Outcome::Done)
 }

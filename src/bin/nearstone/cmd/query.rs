@@ -1,13 +1,15 @@
 //! `nearstone query`
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::Context;
-use nearstone::{Fingerprint, Options, QueryStats, Simhash, SimhashStore, TextSketch};
+use nearstone::{Fingerprint, MinhashDesign, Options, QueryStats, Simhash, SimhashStore, Sketch, Store, TextSketch};
 use serde_json::Map;
 
+use crate::any_store::AnyStore;
 use crate::args::Query;
-use crate::failure::Outcome;
+use crate::failure::{Outcome, Usage};
 use crate::near_nothing::NearNothing;
 use crate::output::{self, Output};
 use crate::progress::thousands;
@@ -18,22 +20,55 @@ pub(crate) fn run(args: &Query) -> anyhow::Result<Outcome> {
         return super::query_batch::run(args);
     }
     let options = if args.fingerprint.is_some() { Options::new().sketches_only() } else { Options::new() };
-    let store = SimhashStore::open_read_only(&args.store, &options)?;
-    let max_distance = args.max_distance.unwrap_or(store.design().max_distance());
-    let fingerprint = match (args.fingerprint, &args.text, &args.file) {
-        (Some(fingerprint), ..) => Ok(fingerprint),
-        (None, Some(text), _) => sketch(&store, text)?,
-        (None, None, Some(file)) => sketch(&store, &read(file)?)?,
-        (None, None, None) => unreachable!("one of the three is required"),
-    };
-    let fingerprint = match fingerprint {
-        Ok(fingerprint) => fingerprint,
+    match AnyStore::open_read_only(&args.store, &options)? {
+        AnyStore::Fingerprints(store) => {
+            let fingerprint = match args.fingerprint {
+                Some(fingerprint) => Ok(fingerprint),
+                None => sketch(&store, &text(args)?)?,
+            };
+            ask(args, &store, fingerprint, store.design().max_distance())
+        }
+        AnyStore::Signatures(store) => {
+            if args.fingerprint.is_some() {
+                let why = "the store keeps signatures, not fingerprints: ask for a --text or a --file";
+                return Err(Usage(why.to_owned()).into());
+            }
+            let analyser = store.analyser().ok_or_else(|| no_analyser(&store))?;
+            let minhash = store.design().minhash(analyser.clone());
+            let signature = super::add::signature(&minhash, &text(args)?);
+            ask(args, &store, signature, distance_of(store.design()))
+        }
+    }
+}
+
+/// The distance by which signatures are asked for, unless another one is named: that of a similarity of 0.8.
+pub(super) fn distance_of(design: &MinhashDesign) -> u32 {
+    design.max_distance(0.8)
+}
+
+/// The text that is asked for.
+fn text(args: &Query) -> anyhow::Result<Cow<'_, str>> {
+    match (&args.text, &args.file) {
+        (Some(text), _) => Ok(Cow::Borrowed(text)),
+        (None, Some(file)) => Ok(Cow::Owned(read(file)?)),
+        (None, None) => unreachable!("one of the three is required"),
+    }
+}
+
+fn ask<S: Sketch>(
+    args: &Query,
+    store: &Store<S>,
+    sketch: Result<S, TextSketch>,
+    max_distance: u32,
+) -> anyhow::Result<Outcome> {
+    let sketch = match sketch {
+        Ok(sketch) => sketch,
         Err(sketch) => {
             say!("nearstone: {}, so it is near nothing", NearNothing::why(sketch));
             return Ok(Outcome::No);
         }
     };
-    let matches = store.query(&fingerprint, max_distance)?;
+    let matches = store.query(&sketch, args.max_distance.unwrap_or(max_distance))?;
     if args.explain {
         explain(matches.stats());
     }
@@ -42,15 +77,27 @@ pub(crate) fn run(args: &Query) -> anyhow::Result<Outcome> {
         let mut object = Map::new();
         output::put_id(&mut object, "id", &found.id);
         object.insert("distance".to_owned(), found.distance.into());
+        if let Some(similarity) = found.similarity() {
+            object.insert("similarity".to_owned(), rounded(similarity).into());
+        }
         out.object(object)?;
     }
     out.finish()?;
     Ok(if matches.is_empty() { Outcome::No } else { Outcome::Done })
 }
 
+/// An estimate, as exact as it is.
+fn rounded(similarity: f64) -> f64 {
+    (similarity * 1e4).round() / 1e4
+}
+
+fn no_analyser<S: Sketch>(store: &Store<S>) -> nearstone::Error {
+    nearstone::Error::NoAnalyser { path: store.path().to_owned() }
+}
+
 /// The fingerprint of a text, or why it has none.
 fn sketch(store: &SimhashStore, text: &str) -> nearstone::Result<Result<Fingerprint, TextSketch>> {
-    let analyser = store.analyser().ok_or_else(|| nearstone::Error::NoAnalyser { path: store.path().to_owned() })?;
+    let analyser = store.analyser().ok_or_else(|| no_analyser(store))?;
     let sketch = Simhash::new(analyser.clone()).sketch(text);
     Ok(sketch.fingerprint().ok_or(sketch))
 }

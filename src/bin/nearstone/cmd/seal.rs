@@ -3,6 +3,7 @@
 use nearstone::{LoadOptions, Options, SimhashStore};
 
 use super::load::tell;
+use crate::any_store::{AnyStore, with_store};
 use crate::args::{Compact, Seal};
 use crate::failure::Outcome;
 use crate::progress::Steps;
@@ -30,6 +31,7 @@ pub(super) fn seal_if_due(store: &SimhashStore, quiet: bool) -> anyhow::Result<(
 }
 
 pub(crate) fn compact(args: &Compact) -> anyhow::Result<Outcome> {
-    SimhashStore::open(&args.store, &Options::new().sketches_only().auto_seal(None))?.compact()?;
+    let store = AnyStore::open(&args.store, &Options::new().sketches_only().auto_seal(None))?;
+    with_store!(store, store => store.compact())?;
     Ok(Outcome::Done)
 }

@@ -2,16 +2,24 @@
 
 use std::fmt::Write;
 
-use nearstone::{Options, SimhashStore};
+use nearstone::{Options, Sketch, Store};
 use serde_json::json;
 
+use crate::any_store::AnyStore;
 use crate::args::Stats;
 use crate::failure::Outcome;
 use crate::output::Output;
 use crate::progress::{bytes, ratio, thousands};
 
 pub(crate) fn run(args: &Stats) -> anyhow::Result<Outcome> {
-    let store = SimhashStore::open_read_only(&args.store, &Options::new().sketches_only())?;
+    match AnyStore::open_read_only(&args.store, &Options::new().sketches_only())? {
+        AnyStore::Fingerprints(store) => show(args, &store, "fingerprints", store.design().max_distance()),
+        // What is asked for unless something else is.
+        AnyStore::Signatures(store) => show(args, &store, "signatures", super::query::distance_of(store.design())),
+    }
+}
+
+fn show<S: Sketch>(args: &Stats, store: &Store<S>, sketches: &str, max_distance: u32) -> anyhow::Result<Outcome> {
     let stats = store.stats()?;
     let documents = if args.count {
         store.iter()?.try_fold(0u64, |count, document| document.map(|_| count + 1))?
@@ -26,7 +34,9 @@ pub(crate) fn run(args: &Stats) -> anyhow::Result<Outcome> {
             "distinct_sketches_estimate": stats.approximate_sketches,
             "disk_bytes": stats.disk_bytes,
             "tables": stats.tables,
-            "max_distance": store.design().max_distance(),
+            "sketches": sketches,
+            "design": store.design().to_string(),
+            "max_distance": max_distance,
             "analyser": store.stored_analyser(),
             "generation": stats.generation,
             "retention_millis": store.retention().map(|retention| u64::try_from(retention.as_millis()).unwrap_or(u64::MAX)),

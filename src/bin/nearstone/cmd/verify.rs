@@ -2,17 +2,18 @@
 
 use std::fmt::Write;
 
-use nearstone::{Options, SimhashStore, Verification};
+use nearstone::{Options, Verification};
 use serde_json::json;
 
+use crate::any_store::{AnyStore, with_store};
 use crate::args::Verify;
 use crate::failure::Outcome;
 use crate::output::Output;
 use crate::progress::{Steps, thousands};
 
 pub(crate) fn run(args: &Verify) -> anyhow::Result<Outcome> {
-    let store = SimhashStore::open_read_only(&args.store, &Options::new().sketches_only())?;
-    let found = Steps::during(args.quiet, |show| store.verify(show))?;
+    let store = AnyStore::open_read_only(&args.store, &Options::new().sketches_only())?;
+    let found = Steps::during(args.quiet, |show| with_store!(&store, store => store.verify(show)))?;
     let mut out = Output::stdout();
     out.bytes(if args.json { as_json(&found) } else { as_text(&found) }.as_bytes())?;
     out.finish()?;
