@@ -294,6 +294,29 @@ mod tests {
     }
 
     #[test]
+    fn the_record_of_signatures_is_that_of_its_golden_vector() {
+        let bands = crate::BandDesign::new(18, 7).unwrap();
+        let design = crate::MinhashDesign::new(bands).unwrap().with_row_bits(8).unwrap().with_seed(9);
+        let StoreRecord { analyser, generations, created_at_millis, settings, .. } = record();
+        let admission_distance = design.most_distance();
+        let sketch = "minhash".to_owned();
+        let record =
+            StoreRecord { sketch, design, admission_distance, analyser, generations, created_at_millis, settings };
+        let golden = include_str!("../../tests/data/store-record-minhash.hex");
+        assert_eq!(hex(&record.encode()), golden.split_whitespace().collect::<String>());
+        assert_eq!(StoreRecord::decode(&record.encode(), "minhash"), Ok(record.clone()));
+        assert!(matches!(Record::decode(&record.encode(), "simhash64"), Err(RecordError::Sketch(_))));
+        // Bands that need more rows than there are.
+        let bytes = record.encode();
+        let at = bytes.windows(2).rposition(|pair| pair == [18, 0]).unwrap();
+        let mut damaged = bytes[..bytes.len() - CHECKSUM_BYTES].to_vec();
+        damaged[at + 1] = 1;
+        damaged.extend(checksum(&damaged).to_be_bytes());
+        let decoded = StoreRecord::<crate::MinhashDesign>::decode(&damaged, "minhash");
+        assert!(matches!(decoded, Err(RecordError::Malformed(_))), "{decoded:?}");
+    }
+
+    #[test]
     fn a_record_of_the_first_format_has_one_live_generation() {
         let golden: String = include_str!("../../tests/data/store-record-v1.hex").split_whitespace().collect();
         let bytes: Vec<u8> =

@@ -188,6 +188,29 @@ mod tests {
     }
 
     #[test]
+    fn the_worked_examples_of_the_specification() {
+        let spec = include_str!("../../docs/format.md");
+        let row = |name: &str| {
+            let line = spec.lines().find(|line| line.starts_with(&format!("| {name}")));
+            line.unwrap_or_else(|| panic!("no row {name}"))
+                .split('|')
+                .nth(2)
+                .unwrap()
+                .trim()
+                .trim_matches('`')
+                .to_owned()
+        };
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+        let wide = Signature::new((1..17).map(|n| mix32(1000 * n * n)).collect::<Vec<u32>>()).unwrap();
+        assert_eq!(hex(&encode(&wide)), row("signature of 16 rows of 32 bits"));
+        let narrow = Signature::new((1..17).collect::<Vec<u32>>()).unwrap().with_row_bits(8).unwrap();
+        assert_eq!(hex(&encode(&narrow)), row("signature of 16 rows of 8 bits"));
+        let key =
+            super::super::keys::TableKeys::new(super::super::design::BAND_PREFIX_BITS).encode(0x0123_4567 << 32 | 7);
+        assert_eq!(hex(key.as_ref()), row("band key"));
+    }
+
+    #[test]
     fn extreme_rows_come_back() {
         let alike = [0, 1, u32::MAX, u32::MAX - 1, 1 << 31].map(|row| vec![row; 16]);
         let mixed = (0..32u32).map(|n| if n % 3 == 0 { u32::MAX >> n } else { n }).collect();
