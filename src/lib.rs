@@ -107,6 +107,6 @@ pub use simhash::{Simhash, TextSketch, simhash};
 pub use store::{
     Admission, BitReport, BulkLoader, ByFingerprint, Diagnosis, Document, Documents, Durability, Limits, LoadOptions,
     LoadReport, Match, Matches, MinhashStore, NewDocument, Options, Pair, PairOptions, Pairs, Progress, QueryStats,
-    Reads, Repair, SelfTest, SimhashStore, Sketch, Stats, Store, TableReport, TableStats, Verification,
+    Reads, Repair, SelfTest, SignaturePairs, SimhashStore, Sketch, Stats, Store, TableReport, TableStats, Verification,
 };
 pub use text::{Analyser, Frequencies, FrequenciesError, Language, ParseAnalyserError, Preset, Weights};

@@ -8,6 +8,7 @@
 //!    may be given again after a store was opened anew if its signature is gone; then nothing names it any more.
 
 mod near;
+mod pairs;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,8 @@ use crate::format::keys::TableKeys;
 use crate::format::record::Generations;
 use crate::format::{Decoded, Malformed, signatures};
 use crate::{Error, MinhashDesign, Result, Signature};
+
+pub use pairs::SignaturePairs;
 
 /// The keys of a band.
 fn keys() -> TableKeys {

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::claims::Claim;
 use super::shared::Shared;
+use super::sketch::Sketch;
 use super::view::{Layer, View};
 use super::walk::Lifetime;
+use crate::Result;
 use crate::engine::{Engine, Scan, malformed};
 use crate::format::IDENTITY_BYTES;
 use crate::format::keys;
 use crate::format::pages::HolderPage;
-use crate::{Fingerprint, Result};
 
 /// So many rows are read at once where one after the other is wanted.
 const MOST_ROWS: usize = 512;
@@ -37,13 +38,13 @@ pub(super) struct Holder {
 
 impl Holders {
     /// Begins to read a store as it is now.
-    pub(super) fn of(store: &Shared<Fingerprint>) -> Self {
+    pub(super) fn of<S: Sketch>(store: &Shared<S>) -> Self {
         let _held = store.claims.hold(Claim::standstill());
         Self::new(&store.engine, &store.view(), store.lifetime())
     }
 
     /// Begins to read. The caller keeps writers away until all that belongs together was begun.
-    pub(super) fn new(engine: &Engine, view: &View<Fingerprint>, lifetime: Lifetime) -> Self {
+    pub(super) fn new<S: Sketch>(engine: &Engine, view: &View<S>, lifetime: Lifetime) -> Self {
         let path = engine.path();
         let used = || view.rows().filter(|(_, rows)| rows.is_used());
         let rows = used().map(|(layer, rows)| Source::new(layer, engine.scan(&rows.holders), false, path));

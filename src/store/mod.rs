@@ -41,6 +41,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use bands::SignaturePairs;
 pub use bulk::{BulkLoader, LoadOptions, LoadReport};
 pub use doctor::{BitReport, Diagnosis, SelfTest, TableReport};
 pub use iter::{ByFingerprint, Documents};

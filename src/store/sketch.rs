@@ -193,7 +193,7 @@ pub(crate) mod sealed {
 
         fn meets(&self, other: &Self, design: &MinhashDesign) -> bool {
             let bands = design.bands();
-            (0..bands.bands()).any(|band| bands.band_hash(self, band) == bands.band_hash(other, band))
+            (0..bands.bands() as usize).any(|band| bands.is_shared(self, other, band))
         }
 
         fn distance_to(&self, other: &Self) -> u32 {

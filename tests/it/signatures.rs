@@ -115,6 +115,43 @@ fn what_shares_a_band_is_found_at_every_distance() {
     }
 }
 
+/// What all queries find, once.
+#[test]
+fn pairs_are_those_of_brute_force() {
+    for (bands, per_band, rows) in [(16, 8, 128), (4, 4, 16), (64, 1, 64)] {
+        let design = design(bands, per_band, rows);
+        let scratch = Scratch::new();
+        let store = create(&scratch, &design);
+        let mut documents = BTreeMap::new();
+        for (n, signature) in clustered(&design, 300).into_iter().enumerate() {
+            let id = format!("{}", n % 280);
+            store.insert(&id, &signature).unwrap();
+            documents.insert(id, signature);
+        }
+        for distance in [0, 1, bands, u32::try_from(rows).unwrap()] {
+            let mut expected = Vec::new();
+            for (id, signature) in &documents {
+                let stands = |of: &Signature| documents.iter().find(|(_, other)| *other == of).unwrap().0;
+                for (distance, other) in brute_force(&documents, &design, signature, distance) {
+                    let other = std::str::from_utf8(&other).unwrap();
+                    let is_same = distance == 0 && stands(signature) == id && other != id;
+                    let is_near = distance > 0 && id.as_str() < other;
+                    if is_same || (is_near && stands(signature) == id && stands(&documents[other]) == other) {
+                        expected.push((id.clone(), other.to_owned(), distance));
+                    }
+                }
+            }
+            expected.sort();
+            let text = |id: Vec<u8>| String::from_utf8(id).unwrap();
+            let pairs = store.pairs(distance).unwrap().map(Result::unwrap);
+            let mut found: Vec<_> = pairs.map(|pair| (text(pair.a), text(pair.b), pair.distance)).collect();
+            found.sort();
+            assert_eq!(found, expected, "{design} {distance}");
+            assert!(distance == 0 || !found.is_empty());
+        }
+    }
+}
+
 trait IdLossy {
     fn id_lossy(&self) -> String;
 }

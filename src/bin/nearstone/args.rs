@@ -298,7 +298,8 @@ pub(crate) struct Add {
 
 /// List the stored documents near a text or fingerprint, the nearest first.
 ///
-/// Prints a JSON line {"id", "distance"} for each. Exit code 1 if there is none.
+/// Prints a JSON line {"id", "distance"} for each, of a store of signatures with the estimated "similarity". Exit code 1 if
+/// there is none.
 ///
 /// With --batch many texts or fingerprints are looked up together, several times faster: it prints {"query", "id",
 /// "distance"} for each match, in the order of the records and the nearest first. "query" is the id of the record, or its
@@ -326,7 +327,7 @@ pub(crate) struct Query {
     #[arg(long, group = "what", value_name = "FILE")]
     pub(crate) batch: Vec<PathBuf>,
     /// How many of the 64 bits may differ, inclusive: 0 to 16, strict (3), balanced (7) or candidates (12) [default: the
-    /// store's]
+    /// store's]; of signatures how many rows [default: those of a similarity of 0.8]
     #[arg(long, value_name = "BITS", value_parser = distance)]
     pub(crate) max_distance: Option<u32>,
     /// Show on the standard error what the query has cost in each table

@@ -88,6 +88,12 @@ impl BandDesign {
         (at(0) + 4.0 * odd + 2.0 * even + at(STEPS)) / f64::from(3 * STEPS)
     }
 
+    /// Whether all rows of a band are equal in both.
+    pub(crate) fn is_shared(&self, a: &Signature, b: &Signature, band: usize) -> bool {
+        let rows = band * usize::from(self.rows_per_band)..(band + 1) * usize::from(self.rows_per_band);
+        matches!((a.rows().get(rows.clone()), b.rows().get(rows)), (Some(a), Some(b)) if a == b)
+    }
+
     /// Returns the hash of a band of a signature: XXH3-64 of the bytes of its rows, with the number of the band as the
     /// seed. `None` where the signature has not as many rows, or there is no such band.
     ///

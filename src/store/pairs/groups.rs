@@ -5,7 +5,7 @@ use crate::store::holders::{Holder, Holders};
 
 /// Where the pass is.
 #[derive(Default)]
-pub(super) struct Groups {
+pub(in crate::store) struct Groups {
     /// The first holder of the fingerprint at hand.
     first: Holder,
     has_first: bool,
@@ -16,7 +16,7 @@ pub(super) struct Groups {
 }
 
 /// A step of the pass.
-pub(super) enum Step<'a> {
+pub(in crate::store) enum Step<'a> {
     /// The first document of a fingerprint, and another one.
     Member(&'a Holder, &'a Holder),
     /// So many holders were read that the caller may want to look about.
@@ -28,7 +28,7 @@ pub(super) enum Step<'a> {
 const PAUSE: u64 = 1 << 13;
 
 impl Groups {
-    pub(super) fn step(&mut self, holders: &mut Holders) -> Result<Step<'_>> {
+    pub(in crate::store) fn step(&mut self, holders: &mut Holders) -> Result<Step<'_>> {
         while holders.next(&mut self.next)? {
             self.read += 1;
             if !self.has_first || self.first.identity != self.next.identity {

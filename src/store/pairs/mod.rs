@@ -32,6 +32,7 @@ mod work;
 
 use super::{Store, checked_distance};
 use crate::{Error, Fingerprint, Result, TableDesign};
+pub(in crate::store) use groups::{Groups, Step};
 pub use options::{Pair, PairOptions};
 pub use search::Pairs;
 

@@ -105,11 +105,17 @@ pub struct Pair {
     pub a: Vec<u8>,
     /// The id of the other.
     pub b: Vec<u8>,
-    /// How many bits differ.
+    /// How many bits of fingerprints differ, or how many rows of signatures.
     pub distance: u32,
 }
 
 impl Pair {
+    /// A pair of documents of one store.
+    pub(in crate::store) fn new(a: &[u8], b: &[u8], distance: u32) -> Self {
+        let (a, b) = if a <= b { (a, b) } else { (b, a) };
+        Self { a: a.to_owned(), b: b.to_owned(), distance }
+    }
+
     /// Returns the ids as texts, for messages; bytes that are not UTF-8 are replaced.
     #[must_use]
     pub fn ids_lossy(&self) -> (Cow<'_, str>, Cow<'_, str>) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use nearstone::PairOptions;
 
-use super::values::{size, table_distance, threads};
+use super::values::{distance, size, threads};
 
 /// List all pairs of near documents of a store, or of two.
 ///
@@ -25,9 +25,9 @@ pub(crate) struct Pairs {
     /// Pair the documents of STORE with those of this store, of the same design, and not among themselves
     #[arg(long, value_name = "STORE")]
     pub(crate) with: Option<PathBuf>,
-    /// How many of the 64 bits may differ, inclusive: 0 to 16, strict (3), balanced (7) or candidates (12)
-    /// [default: the store's]
-    #[arg(long, short = 'd', value_name = "BITS", value_parser = table_distance)]
+    /// How many of the 64 bits may differ, inclusive: 0 to 16, strict (3), balanced (7) or candidates (12) [default: the
+    /// store's]; of signatures how many rows [default: those of a similarity of 0.8]
+    #[arg(long, short = 'd', value_name = "BITS", value_parser = distance)]
     pub(crate) max_distance: Option<u32>,
     /// List every pair of documents, also of those that share a fingerprint
     #[arg(long)]

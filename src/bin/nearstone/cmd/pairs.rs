@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use nearstone::{Options, Pair, SimhashStore};
+use nearstone::{MinhashStore, Options, Pair, SimhashStore};
 use serde_json::Map;
 
+use crate::any_store::AnyStore;
 use crate::args::{PairFormat, Pairs};
 use crate::failure::{Outcome, Usage};
 use crate::growing::Growing;
@@ -19,7 +20,10 @@ pub(crate) fn run(args: &Pairs) -> anyhow::Result<Outcome> {
     if args.with.as_ref().is_some_and(|with| same_file::is_same_file(&args.store, with).unwrap_or(false)) {
         return Err(Usage("--with names the store itself: leave it out".to_owned()).into());
     }
-    let store = open(&args.store)?;
+    let store = match AnyStore::open_read_only(&args.store, &Options::new().sketches_only())? {
+        AnyStore::Fingerprints(store) => store,
+        AnyStore::Signatures(store) => return of_signatures(args, &store),
+    };
     let other = args.with.as_deref().map(open).transpose()?;
     let max_distance = args.max_distance.unwrap_or(store.design().max_distance());
     let mut options = args.options();
@@ -61,6 +65,27 @@ pub(crate) fn run(args: &Pairs) -> anyhow::Result<Outcome> {
     }
     steps.finish();
     ended?;
+    rows.finish()?;
+    if !args.quiet {
+        say!("{} pairs in {:.1} s", thousands(count), began.elapsed().as_secs_f64());
+    }
+    Ok(Outcome::Done)
+}
+
+/// The pairs of a store of signatures, which are found one after the other and cannot be gone on with.
+fn of_signatures(args: &Pairs, store: &MinhashStore) -> anyhow::Result<Outcome> {
+    if args.with.is_some() || args.resume || args.expand {
+        let why = "--with, --resume and --expand are for stores of fingerprints: leave them out";
+        return Err(Usage(why.to_owned()).into());
+    }
+    let max_distance = args.max_distance.unwrap_or(super::query::distance_of(store.design()));
+    let mut rows = Rows { format: args.format, sink: Sink::Plain(Output::create(&args.out)?), line: Vec::new() };
+    let (began, mut count) = (Instant::now(), 0u64);
+    for pair in store.pairs(max_distance)? {
+        interrupt::check()?;
+        rows.row(&pair?)?;
+        count += 1;
+    }
     rows.finish()?;
     if !args.quiet {
         say!("{} pairs in {:.1} s", thousands(count), began.elapsed().as_secs_f64());
