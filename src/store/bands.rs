@@ -9,6 +9,7 @@
 
 mod near;
 mod pairs;
+mod repair;
 #[cfg(test)]
 mod tests;
 
@@ -65,15 +66,26 @@ impl Bands {
 
     /// The bits of a band of a signature by which it is found.
     fn prefix(&self, signature: &Signature, band: usize) -> u64 {
-        let band = u32::try_from(band).expect("at most 1024 bands");
-        let hash = self.design.bands().band_hash(signature, band).expect("a signature of the store has all bands");
-        keys().prefix(hash)
+        prefix(&self.design, signature, band)
     }
 
     /// The entry of a signature in a band, as a number.
     fn value_of(&self, signature: &Signature, band: usize, number: u64) -> u64 {
         self.prefix(signature, band) << (64 - BAND_PREFIX_BITS) | number
     }
+}
+
+/// The bits of a band of a signature by which it is found.
+fn prefix(design: &MinhashDesign, signature: &Signature, band: usize) -> u64 {
+    let band = u32::try_from(band).expect("at most 1024 bands");
+    let hash = design.bands().band_hash(signature, band).expect("a signature of the store has all bands");
+    keys().prefix(hash)
+}
+
+/// The entries of a signature in all bands, as numbers.
+fn values_of(design: &MinhashDesign, signature: &Signature, number: u64) -> impl Iterator<Item = u64> {
+    let bands = design.bands().bands() as usize;
+    (0..bands).map(move |band| prefix(design, signature, band) << (64 - BAND_PREFIX_BITS) | number)
 }
 
 /// More signatures than this have no numbers.
@@ -204,7 +216,7 @@ impl Index<Signature> for Bands {
     fn values_of(&self, key: &[u8], sketch: &[u8]) -> Decoded<Vec<u64>> {
         let number = number(key)?;
         let signature = signatures::decode(sketch, &self.design)?;
-        Ok((0..self.live.bands.len()).map(|band| self.value_of(&signature, band, number)).collect())
+        Ok(values_of(&self.design, &signature, number).collect())
     }
 
     fn pin(&self, engine: &Engine) -> Pinned {

@@ -27,6 +27,18 @@ use crate::{Error, Fingerprint, Result};
 pub struct Repair {
     /// The documents whose holders and table entries were made anew.
     pub documents: u64,
+    /// The documents that were removed, since their signatures are lost or damaged.
+    pub lost: u64,
+}
+
+/// Opens what is to be repaired.
+pub(super) fn open_engine(path: &Path, options: &Options) -> Result<Engine> {
+    let clock = Arc::new(Clock::default());
+    // Leniently only where it must be: a lenient open looks less closely at the log.
+    match Engine::open(path, &options.resources(), &expiry(&clock), false) {
+        Err(Error::Corrupt { .. }) => Engine::open(path, &options.resources().for_repair(), &expiry(&clock), false),
+        opened => opened,
+    }
 }
 
 pub(super) fn repair(
@@ -36,13 +48,7 @@ pub(super) fn repair(
 ) -> Result<Repair> {
     let mut options = options.clone().sketches_only();
     options.retention = None;
-    let clock = Arc::new(Clock::default());
-    // Leniently only where it must be: a lenient open looks less closely at the log.
-    let strictly = Engine::open(path, &options.resources(), &expiry(&clock), false);
-    let engine = match strictly {
-        Err(Error::Corrupt { .. }) => Engine::open(path, &options.resources().for_repair(), &expiry(&clock), false)?,
-        opened => opened?,
-    };
+    let engine = open_engine(path, &options)?;
     let (record, settings) = read_record::<Fingerprint>(&engine, path)?;
     let generations = record.generations;
     let mut sources = Vec::new();
@@ -90,5 +96,5 @@ pub(super) fn repair(
     let report = bulk::seal_anew(&store, &LoadOptions::new(), progress)?;
     store.engine.flush()?;
     store.engine.mark_repair(false)?;
-    Ok(Repair { documents: report.documents })
+    Ok(Repair { documents: report.documents, lost: 0 })
 }

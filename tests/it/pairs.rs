@@ -251,7 +251,7 @@ fn what_the_program_cannot_do_is_refused_by_name() {
     drop(SimhashStore::create(shell.dir.path().join("other"), &other, &Options::new()).unwrap());
     for (arguments, code, why) in [
         (&["pairs", "missing"][..], 3, "no store at missing"),
-        (&["pairs", "s", "-d", "17"], 2, "17 is not in 0..=16"),
+        (&["pairs", "s", "-d", "17"], 2, "max distance 17 is larger than 16"),
         (&["pairs", "s", "--with", "other"], 2, "s has 4 tables of 16 bits for distance 3, other has 10 tables"),
         (&["pairs", "s", "--with", "s/"], 2, "--with names the store itself"),
         (&["pairs", "s", "--resume"], 2, "--resume goes on with a file: name it with -o"),

@@ -71,13 +71,13 @@ fn what_shares_a_band_is_found_at_every_distance() {
         let scratch = Scratch::new();
         let mut store = create(&scratch, &design);
         let mut documents = BTreeMap::new();
-        for (n, signature) in clustered(&design, 400).into_iter().enumerate() {
+        for (n, signature) in clustered(&design, 200).into_iter().enumerate() {
             // Some ids are stored twice, some signatures under several ids.
-            let id = format!("{}", n % 370);
+            let id = format!("{}", n % 180);
             let replaced = store.insert(&id, &signature).unwrap();
             assert_eq!(replaced, documents.insert(id, signature));
         }
-        for id in ["3", "5", "369", "none"] {
+        for id in ["3", "5", "179", "none"] {
             assert_eq!(store.delete(id).unwrap(), documents.remove(id));
         }
         let queries: Vec<Signature> = documents.values().step_by(9).cloned().chain(clustered(&design, 24)).collect();

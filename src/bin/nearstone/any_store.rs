@@ -41,6 +41,6 @@ impl AnyStore {
 }
 
 /// Whether a store was refused because it keeps signatures.
-fn is_other_kind(error: &Error) -> bool {
+pub(crate) fn is_other_kind(error: &Error) -> bool {
     matches!(error, Error::Mismatch { what: "sketches of the kind", found, .. } if found == "minhash")
 }

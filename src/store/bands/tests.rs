@@ -102,3 +102,33 @@ fn numbers_go_on_where_they_ended() {
     assert_eq!(view.index.find(&store.shared.engine, &signature(99)).unwrap(), Some(SignatureNumber(10)));
     assert_eq!(store.query(&signature(99), 0).unwrap().len(), 1);
 }
+
+#[test]
+fn repair_leads_to_what_is_there_and_counts_what_is_lost() {
+    let scratch = Scratch::new();
+    scratch.store.insert("twin", &signature(1)).unwrap();
+    scratch.change(|bands, batch| {
+        // A lost signature, one that nothing has, a lost entry and one that leads astray.
+        batch.delete(&bands.live.signatures, &3u64.to_be_bytes());
+        batch.put(&bands.live.signatures, &77u64.to_be_bytes(), &signatures::encode(&signature(77)));
+        batch.delete(&bands.live.bands[2], keys().encode(bands.value_of(&signature(5), 2, 5)).as_ref());
+        batch.put(&bands.live.bands[0], keys().encode(99).as_ref(), &[]);
+    });
+    let shared = &scratch.store.shared;
+    let mut batch = shared.engine.batch();
+    batch.delete(&shared.view().live.holders, &[&6u64.to_be_bytes()[..], b"6"].concat());
+    batch.write().unwrap();
+    assert!(!scratch.verify().is_sound());
+    let Scratch { _dir, store } = scratch;
+    let path = store.path().to_owned();
+    drop(store);
+    let repaired = MinhashStore::repair(&path, &Options::new(), |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!((repaired.documents, repaired.lost), (10, 1));
+    let store = MinhashStore::open(&path, &Options::new()).unwrap();
+    let found = store.verify(|_| ControlFlow::Continue(())).unwrap();
+    assert!(found.is_sound() && found.documents == 10 && found.orphan_entries == 0, "{found:?}");
+    assert_eq!(store.get("3").unwrap(), None);
+    for n in (0..10).filter(|&n| n != 3) {
+        assert!(store.query(&signature(n), 0).unwrap().iter().any(|found| found.id == n.to_string().as_bytes()));
+    }
+}
