@@ -1,12 +1,13 @@
 //! The hashes of this crate; nothing else in it hashes.
 //!
 //! Features and checksums go through XXH3-64 with seed 0, and that is part of the disk format: another function, seed or
-//! byte order needs another name here and another format version. The other feature hashes are those of programs
-//! whose fingerprints an analyser reproduces.
+//! byte order needs another name here and another format version. So it is with what MinHash mixes by. The other hashes are those of programs
+//! whose fingerprints an analyser reproduces, or whose signatures are read.
 
 mod batch;
 
 use md5::{Digest, Md5};
+use sha1::Sha1;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed, xxh3_128};
 
 pub(crate) use batch::{Batches, hash_windows};
@@ -138,6 +139,19 @@ pub(crate) fn unmix32(mut bits: u32) -> u32 {
     bits ^ bits >> 15 ^ bits >> 30
 }
 
+/// The finaliser of `MurmurHash3` for 32 bits, with which datasketch mixes.
+pub(crate) fn finish_murmur3(mut bits: u32) -> u32 {
+    bits = (bits ^ bits >> 16).wrapping_mul(0x85eb_ca6b);
+    bits = (bits ^ bits >> 13).wrapping_mul(0xc2b2_ae35);
+    bits ^ bits >> 16
+}
+
+/// The first 4 bytes of the SHA-1 digest, little-endian: the hash of tokens of datasketch.
+pub(crate) fn sha1_head(bytes: &[u8]) -> u32 {
+    let digest = Sha1::digest(bytes);
+    u32::from_le_bytes(*digest.first_chunk().expect("a digest has 20 bytes"))
+}
+
 /// Checks the integrity of bytes on disk.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
@@ -146,6 +160,17 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hashes_of_signatures_are_those_of_their_definitions() {
+        // The avalanches of XXH32 and XXH64 end their hashes of nothing, which are in the tests of many implementations.
+        assert_eq!(mix32(0x1656_67b1), 0x02cc_5d05);
+        assert_eq!(mix64(0x27d4_eb2f_1656_67c5), 0xef46_db37_51d8_e999);
+        // Of RFC 3174, section 7.3; and `MurmurHash3_x86_32` of nothing with seed 1 finishes 1.
+        assert_eq!(sha1_head(b"abc").to_le_bytes(), [0xa9, 0x99, 0x3e, 0x36]);
+        assert_eq!(finish_murmur3(1), 0x514e_28b7);
+        assert_eq!((identity(b""), band(0, b"")), (0x99aa_06d3_0147_98d8_6001_c324_468d_497f, 0x2d06_8005_38d3_94c2));
+    }
 
     #[test]
     fn feature_hashes_are_those_of_their_definitions() {

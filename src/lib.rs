@@ -43,6 +43,7 @@
 //! | read answers | [`Matches`] of [`Match`], [`Admission`], [`Document`] and their iterators [`Documents`] and [`ByFingerprint`], [`Stats`] with [`Reads`], [`QueryStats`], [`Diagnosis`], [`Verification`] |
 //! | make fingerprints of texts | [`Simhash`] and its [`Analyser`], by [`Preset`] or of parts with [`Weights`] and [`Language`]; [`TextSketch`] says what became of a text; of your own features: [`simhash`](fn@simhash), [`feature_hash`] |
 //! | make signatures of texts, and estimate Jaccard indices | [`Minhash`], whose scheme is [`MINHASH`], and [`Signature`]; [`BandDesign`] with [`BandPlanner`] and [`BandPlan`] |
+//! | move an index of datasketch | [`datasketch`] |
 //! | weigh features by how rare they are in a corpus | [`Frequencies`] and their [`FrequencyCounter`] |
 //! | read files | [`input`], with the feature `input` |
 //! | make texts of web pages | [`html`], with the feature `html` |
@@ -65,6 +66,7 @@
 struct Readme;
 
 mod clock;
+pub mod datasketch;
 mod design;
 mod engine;
 mod error;

@@ -1,7 +1,10 @@
 //! The MinHash signature: rows, differing rows, the estimate of the similarity.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
+
+use smallvec::SmallVec;
 
 use crate::hash;
 use crate::isa::{Isa, for_each_isa};
@@ -150,8 +153,23 @@ impl Signature {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.rows.len() * usize::from(self.row_bits) / 8);
-        append_rows(&self.rows, self.row_bits, &mut bytes);
+        self.extend_bytes(&self.rows, &mut bytes);
         bytes
+    }
+
+    /// The bytes of some of the rows, if they are there.
+    pub(crate) fn bytes_of(&self, rows: Range<usize>) -> Option<SmallVec<[u8; 64]>> {
+        let mut bytes = SmallVec::new();
+        self.extend_bytes(self.rows.get(rows)?, &mut bytes);
+        Some(bytes)
+    }
+
+    fn extend_bytes(&self, rows: &[u32], bytes: &mut impl Extend<u8>) {
+        match self.row_bits {
+            8 => bytes.extend(rows.iter().map(|row| row.to_be_bytes()[3])),
+            16 => bytes.extend(rows.iter().flat_map(|row| [row.to_be_bytes()[2], row.to_be_bytes()[3]])),
+            _ => bytes.extend(rows.iter().flat_map(|row| row.to_be_bytes())),
+        }
     }
 
     /// Takes so many rows of so many bits as [`Signature::to_bytes`] gives them.
@@ -179,15 +197,6 @@ impl Signature {
     #[must_use]
     pub fn identity(&self) -> [u8; 16] {
         hash::identity(&self.to_bytes()).to_be_bytes()
-    }
-}
-
-/// Appends rows in their 1, 2 or 4 bytes.
-pub(crate) fn append_rows(rows: &[u32], row_bits: u8, bytes: &mut Vec<u8>) {
-    match row_bits {
-        8 => bytes.extend(rows.iter().map(|row| row.to_be_bytes()[3])),
-        16 => bytes.extend(rows.iter().flat_map(|row| [row.to_be_bytes()[2], row.to_be_bytes()[3]])),
-        _ => bytes.extend(rows.iter().flat_map(|row| row.to_be_bytes())),
     }
 }
 

@@ -77,10 +77,44 @@ fn mass(unit: u64) -> usize {
 fn is_less(hash: u32, lesser_mass: u32, doublings: u32) -> bool {
     // 1 - u with 64 bits behind the point, for the middle of what rounds to the hash.
     let rest = |hash: u32| u64::MAX - (u64::from(hash) << 32 | 1 << 31);
-    let square = |rest: u64, _| {
-        #[expect(clippy::cast_possible_truncation, reason = "it is shifted to fit")]
-        let square = (u128::from(rest) * u128::from(rest) >> 64) as u64;
-        square
-    };
+    let square = |rest: u64, _| ((u128::from(rest) * u128::from(rest)) >> 64) as u64;
     rest(hash) > (0..doublings).fold(rest(lesser_mass), square)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum of the masses of the units.
+    fn sum(weight: u32) -> u64 {
+        (0..units(weight)).map(|unit| 1u64 << mass(unit)).sum()
+    }
+
+    #[test]
+    fn units_make_up_the_weight_to_eight_bits() {
+        assert!((0..=256).all(|weight| sum(weight) == u64::from(weight)));
+        let weights =
+            (0..32).flat_map(|bit| [0, 1, 2, 77, 1 << bit >> 1].map(|more| (1u32 << bit).saturating_add(more)));
+        for weight in weights.chain([u32::MAX - 1, u32::MAX]) {
+            assert!(
+                sum(weight).abs_diff(weight.into()) * 256 <= weight.into(),
+                "{weight} is made up by {}",
+                sum(weight)
+            );
+        }
+        assert!((0..70_000).map(sum).is_sorted());
+        let most = (0..32).map(|bit| units(u32::MAX >> bit)).max();
+        assert_eq!((most, units(u32::MAX), sum(u32::MAX)), (Some(3_328), 3_328, 1 << 32));
+    }
+
+    #[test]
+    fn larger_masses_have_less_hashes() {
+        assert!(is_less(5, 6, 0) && !is_less(6, 5, 0) && !is_less(5, 5, 0));
+        // Of twice the mass a hash is as likely the least up to about twice as large, while both are small.
+        assert!(is_less(1_999, 1_000, 1) && !is_less(2_002, 1_000, 1));
+        // 1 - u = 1/2 is as good as 1/4 of half the mass.
+        let (half, quarter) = (1 << 31, 3 << 30);
+        assert!(is_less(quarter - 2, half, 1) && !is_less(quarter + 2, half, 1));
+        assert!(is_less(u32::MAX, u32::MAX, 24) && !is_less(u32::MAX, 0, 24));
+    }
 }

@@ -8,11 +8,8 @@ use serde_json::Value;
 use crate::common::{Random, data};
 use crate::real_data::gunzip;
 
-/// The texts of the real data sets, as the Python package `simhash` 2.1.2 fingerprints them.
-#[test]
-fn fingerprints_of_real_texts_are_those_of_the_python_package() {
-    let Some(folder) = data("simhash_vectors") else { return };
-    let simhash = Simhash::new(Analyser::preset(Preset::OneE0ng));
+/// The texts of the real data sets, by the name of the set and the id.
+pub(crate) fn real_texts() -> BTreeMap<String, String> {
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     let files = [
         ("debian_descriptions", "descriptions_en.jsonl.gz"),
@@ -26,6 +23,15 @@ fn fingerprints_of_real_texts_are_those_of_the_python_package() {
             texts.insert(format!("{set}/{}", row["id"].as_str().unwrap()), row["text"].as_str().unwrap().to_owned());
         }
     }
+    texts
+}
+
+/// The texts of the real data sets, as the Python package `simhash` 2.1.2 fingerprints them.
+#[test]
+fn fingerprints_of_real_texts_are_those_of_the_python_package() {
+    let Some(folder) = data("simhash_vectors") else { return };
+    let simhash = Simhash::new(Analyser::preset(Preset::OneE0ng));
+    let texts = real_texts();
     let vectors = String::from_utf8(gunzip(&folder.join("computed_on_real_texts.jsonl.gz"))).unwrap();
     let mut compared = 0;
     for line in vectors.lines() {

@@ -16,6 +16,7 @@ mod generations;
 mod golden;
 mod lifecycle;
 mod live;
+mod minhash;
 mod pairs;
 #[cfg(feature = "parquet")]
 mod parquet;

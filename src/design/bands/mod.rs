@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 pub use plan::{BandPlan, BandPlanner};
 
-use crate::signature::{append_rows, equal_probability};
+use crate::signature::equal_probability;
 use crate::{Error, Result, Signature, hash};
 
 /// Bands of rows: two signatures are candidates where all rows of any band are equal.
@@ -89,7 +89,7 @@ impl BandDesign {
     }
 
     /// Whether all rows of a band are equal in both.
-    pub(crate) fn is_shared(&self, a: &Signature, b: &Signature, band: usize) -> bool {
+    pub(crate) fn is_shared(self, a: &Signature, b: &Signature, band: usize) -> bool {
         let rows = band * usize::from(self.rows_per_band)..(band + 1) * usize::from(self.rows_per_band);
         matches!((a.rows().get(rows.clone()), b.rows().get(rows)), (Some(a), Some(b)) if a == b)
     }
@@ -102,10 +102,7 @@ impl BandDesign {
     #[must_use]
     pub fn band_hash(&self, signature: &Signature, band: u32) -> Option<u64> {
         let first = usize::try_from(band).ok().filter(|_| band < self.bands())? * usize::from(self.rows_per_band);
-        let rows = signature.rows().get(first..first + usize::from(self.rows_per_band))?;
-        let row_bits = u8::try_from(signature.row_bits()).expect("at most 32");
-        let mut bytes = Vec::with_capacity(rows.len() * usize::from(row_bits) / 8);
-        append_rows(rows, row_bits, &mut bytes);
+        let bytes = signature.bytes_of(first..first + usize::from(self.rows_per_band))?;
         Some(hash::band(band, &bytes))
     }
 }

@@ -106,13 +106,12 @@ impl BandPlanner {
         }
         check_rows(self.rows)?;
         check_row_bits(self.row_bits)?;
-        let rows = u32::try_from(self.rows).expect("at most 1024");
-        let plans = (1..=rows).filter_map(|rows_per_band| {
-            let reaches = |bands: u32| {
-                let design = BandDesign::new(bands, rows_per_band).ok()?;
-                (design.recall(self.similarity, self.row_bits) >= self.recall).then_some(design)
-            };
-            (1..=rows / rows_per_band).find_map(reaches)
+        let plans = (1..).take(self.rows).filter_map(|rows_per_band| {
+            let mut designs = (1..).map_while(|bands| BandDesign::new(bands, rows_per_band).ok());
+            designs
+                .by_ref()
+                .take_while(|design| design.rows() <= self.rows)
+                .find(|design| design.recall(self.similarity, self.row_bits) >= self.recall)
         });
         Ok(plans.map(|design| self.predict(&design)).collect())
     }
