@@ -21,7 +21,7 @@ fn create(scratch: &Scratch, design: &MinhashDesign) -> MinhashStore {
 /// Signatures around centres, each of which differs from its centre in a number of rows.
 fn clustered(design: &MinhashDesign, count: u64) -> Vec<Signature> {
     let mut random = Random(7);
-    let centres: Vec<Vec<u32>> = (0..count / 8 + 1)
+    let centres: Vec<Vec<u32>> = (0..=count / 8)
         .map(|_| (0..design.rows()).map(|_| u32::try_from(random.next() >> 32).unwrap()).collect())
         .collect();
     let near = |n: u64, random: &mut Random| {

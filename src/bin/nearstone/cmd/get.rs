@@ -1,5 +1,6 @@
 //! `nearstone get`
 
+use std::fmt::Write;
 use std::time::UNIX_EPOCH;
 
 use nearstone::{Document, Options, Signature};
@@ -46,5 +47,8 @@ fn object<S>(name: &str, sketch: String, document: &Document<S>) -> Map<String, 
 
 /// The rows, one after the other.
 fn hex(signature: &Signature) -> String {
-    signature.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    signature.to_bytes().iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
