@@ -11,6 +11,8 @@ pub(super) struct Distinct {
     table: Vec<u32>,
     found: Vec<u64>,
     counts: Vec<u32>,
+    /// How often the feature comes that has its place here, and 0 at the places of others.
+    of_places: Vec<u32>,
     others: [Vec<u64>; 2],
 }
 
@@ -40,14 +42,14 @@ impl Distinct {
     }
 
     fn find<const COUNTS: bool>(&mut self, features: &[u64]) {
-        let Self { table, found, counts, others: [others, next] } = self;
+        let Self { table, found, counts, of_places, others: [others, next] } = self;
         found.clear();
         counts.clear();
         if features.len() < FEW || u32::try_from(features.len()).is_err() {
             others.clear();
             others.extend_from_slice(features);
         } else {
-            round::<COUNTS>(features, SPREAD, table, found, counts, others);
+            round::<COUNTS>(features, SPREAD, table, found, (counts, of_places), others);
         }
         let mut spread = SPREAD;
         for _ in 0..ROUNDS {
@@ -55,7 +57,7 @@ impl Distinct {
                 break;
             }
             spread = spread.wrapping_mul(SPREAD) | 1;
-            round::<COUNTS>(others, spread, table, found, counts, next);
+            round::<COUNTS>(others, spread, table, found, (counts, of_places), next);
             std::mem::swap(others, next);
         }
         others.sort_unstable();
@@ -67,7 +69,8 @@ impl Distinct {
 
     pub(super) fn bytes(&self) -> usize {
         let features = self.found.capacity() + self.others.iter().map(Vec::capacity).sum::<usize>();
-        size_of::<u32>() * (self.table.capacity() + self.counts.capacity()) + size_of::<u64>() * features
+        let places = self.table.capacity() + self.counts.capacity() + self.of_places.capacity();
+        size_of::<u32>() * places + size_of::<u64>() * features
     }
 }
 
@@ -77,7 +80,7 @@ fn round<const COUNTS: bool>(
     spread: u64,
     table: &mut Vec<u32>,
     found: &mut Vec<u64>,
-    counts: &mut Vec<u32>,
+    (counts, of_places): (&mut Vec<u32>, &mut Vec<u32>),
     left: &mut Vec<u64>,
 ) {
     let slots = (SLOTS_EACH * features.len()).next_power_of_two();
@@ -107,12 +110,13 @@ fn round<const COUNTS: bool>(
     left.truncate(left_now);
     if COUNTS {
         // By the owners' places, and then only those of owners, in their order.
-        let mut of_places = vec![0u32; features.len()];
+        of_places.clear();
+        of_places.resize(features.len(), 0);
         for &feature in features {
             let owner = table[slot(feature)] as usize;
             of_places[owner] = of_places[owner].saturating_add(u32::from(features[owner] == feature));
         }
-        counts.extend(of_places.into_iter().filter(|&count| count > 0));
+        counts.extend(of_places.iter().copied().filter(|&count| count > 0));
         debug_assert_eq!(counts.len() - before, found.len() - had);
     }
 }

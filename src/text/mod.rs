@@ -166,7 +166,7 @@ impl Analyser {
         let mut sums = Sums::default();
         let count = scratch::with(|scratch| {
             self.hash(text, scratch);
-            let Scratch { features, distinct, .. } = scratch;
+            let Scratch { features, distinct, weighted, .. } = scratch;
             match self.weights {
                 Weights::Binary if self.idf.is_none() => {
                     let features = distinct.of(features);
@@ -180,9 +180,9 @@ impl Analyser {
                 }
                 _ => {
                     let counted = distinct.counted(features);
-                    let weighted: Vec<_> =
-                        counted.map(|(feature, count)| (feature, self.weigh(feature, count))).collect();
-                    sums.weigh(&weighted);
+                    weighted.clear();
+                    weighted.extend(counted.map(|(feature, count)| (feature, self.weigh(feature, count))));
+                    sums.weigh(weighted);
                     weighted.len()
                 }
             }

@@ -16,6 +16,7 @@ pub(super) struct Scratch {
     slices: Vec<(usize, usize)>,
     pub(super) features: Vec<u64>,
     pub(super) distinct: Distinct,
+    pub(super) weighted: Vec<(u64, u32)>,
 }
 
 /// More than this is given back after a text, since the next long one may be far.
@@ -60,6 +61,7 @@ impl Scratch {
             + size_of::<(usize, usize)>() * self.slices.capacity()
             + size_of::<u64>() * self.features.capacity()
             + self.distinct.bytes()
+            + size_of::<(u64, u32)>() * self.weighted.capacity()
     }
 }
 

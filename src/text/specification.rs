@@ -15,7 +15,7 @@ pub struct ParseAnalyserError(String);
 
 /// A preset or `chars:N`, and after it any of `+shingle=N`, `+weights=binary|count|log`, `+min-features=N`,
 /// `+diacritics=remove`, `+han=simplify` and `+sentences=N`; with the feature `languages` `+stop=LANGUAGE` and `+stem=LANGUAGE`, by its code of
-/// ISO 639-1 or `auto`; with the features `icu` and `jieba` `+tokens=icu` and `+tokens=jieba`. What needs a table is for [`Analyser::with_tables`].
+/// ISO 639-1 or `auto`; with the features `icu` and `jieba` `+tokens=icu` and `+tokens=jieba`. None is given twice. What needs a table is for [`Analyser::with_tables`].
 ///
 /// ```
 /// use nearstone::{Analyser, Preset, Weights};
@@ -56,7 +56,20 @@ impl Analyser {
             }
         };
         let mut weighs_rarity = false;
+        let mut given: Vec<&str> = Vec::new();
         for part in parts {
+            let name = part.split_once('=').map_or(part, |(name, _)| name);
+            if let Some(first) =
+                given.iter().find(|given| given.split_once('=').is_some_and(|(first, _)| first == name))
+            {
+                return Err(ParseAnalyserError(format!("{part:?} comes after {first:?}: give {name} once")));
+            }
+            if name == "shingle" && preset.is_none() {
+                return Err(ParseAnalyserError(format!(
+                    "{part:?} comes after {first:?}, which says as much: give one of them"
+                )));
+            }
+            given.push(part);
             if let Some(weights) = part.strip_prefix("weights=").and_then(rarity) {
                 analyser = analyser.weights(weights);
                 weighs_rarity = true;
@@ -326,6 +339,19 @@ mod tests {
         for text in ["", "Web", "web ", "chars", "chars:", "chars:0", "chars:x", "web+", "web+shingle", "web+shingle=0"]
         {
             assert!(text.parse::<Analyser>().is_err(), "{text}");
+        }
+        for (text, twice) in [
+            ("web+shingle=1+shingle=2", "\"shingle=2\" comes after \"shingle=1\": give shingle once"),
+            (
+                "web+weights=log+han=simplify+weights=idf",
+                "\"weights=idf\" comes after \"weights=log\": give weights once",
+            ),
+            ("web+weights=idf+weights=idf", "give weights once"),
+            ("web+diacritics=remove+diacritics=remove", "give diacritics once"),
+            ("chars:3+shingle=4", "\"shingle=4\" comes after \"chars:3\", which says as much: give one of them"),
+        ] {
+            let error = text.parse::<Analyser>().unwrap_err().to_string();
+            assert!(error.contains(twice), "{text}: {error}");
         }
         for text in [
             "web+weights=idf",

@@ -110,14 +110,27 @@ mod tests {
         }]
     }
 
-    /// Every character of the first plane between two of each kind.
+    /// Every character of the first plane between any two kinds; of long stretches of like characters some.
     #[test]
-    fn any_character_beside_any_kind_makes_the_words_of_the_tables() {
-        let kinds =
+    fn any_character_between_any_kinds_makes_the_words_of_the_tables() {
+        const KINDS: [&str; 17] =
             ["a", "1", "_", ".", "'", "\"", " ", "é", "漢", "。", "カ", "א", "\u{301}", "\u{200d}", "😀", "🇩", "한"];
-        for c in '\u{1}'..='\u{ffff}' {
-            let text: String = kinds.iter().flat_map(|kind| [*kind, "\u{1}", kind]).collect();
-            let text = text.replace('\u{1}', &c.to_string());
+        // Each kind comes once behind each one, itself included.
+        let behind_each_other = |i| (i + 1..KINDS.len()).flat_map(move |j| [i, j]);
+        let order: Vec<usize> =
+            (0..KINDS.len()).flat_map(|i| std::iter::once(i).chain(behind_each_other(i))).chain([0]).collect();
+        let mut pairs: Vec<&[usize]> = order.windows(2).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        assert_eq!(pairs.len(), KINDS.len() * KINDS.len());
+        let many = ['\u{3400}'..='\u{4dbf}', '\u{4e00}'..='\u{9fff}', '\u{ac00}'..='\u{d7a3}', '\u{e000}'..='\u{f8ff}'];
+        let is_one_of_many = |c: char| many.iter().any(|range| range.contains(&c)) && u32::from(c) % 64 != 0;
+        for c in ('\u{1}'..='\u{ffff}').filter(|&c| !is_one_of_many(c)) {
+            let mut text = String::new();
+            for &kind in &order {
+                text += KINDS[kind];
+                text.push(c);
+            }
             let [found, expected] = both(&text);
             assert_eq!(found, expected, "{c:?}");
         }
