@@ -1,5 +1,6 @@
 //! JSON lines as documents.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
@@ -56,6 +57,19 @@ struct Found {
 /// Takes the two fields out of an object and passes over the others, without keeping them.
 struct Picker<'a>(&'a Fields);
 
+impl Picker<'_> {
+    fn is_wanted(&self, name: &str) -> bool {
+        self.0.text == name || self.0.id.as_deref() == Some(name)
+    }
+}
+
+/// The name that a key is, which in JSON may be half of a surrogate pair; that is no text.
+pub(super) fn name_of(key: &RawValue) -> Option<Cow<'_, str>> {
+    let quoted = key.get();
+    let plain = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'))?;
+    if plain.contains('\\') { serde_json::from_str(quoted).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(plain)) }
+}
+
 impl<'de> DeserializeSeed<'de> for Picker<'_> {
     type Value = Found;
 
@@ -73,13 +87,14 @@ impl<'de> Visitor<'de> for Picker<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found, A::Error> {
         let mut found = Found::default();
-        while let Some(field) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-            // One field may serve as both.
-            let (is_id, is_text) = (self.0.id.as_deref() == Some(&*field), self.0.text == *field);
-            if !is_id && !is_text {
+        while let Some(key) = map.next_key::<&RawValue>()? {
+            // A name that is no text in Unicode is that of another field.
+            let Some(field) = name_of(key).filter(|name| self.is_wanted(name)) else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
-            }
+            };
+            // One field may serve as both.
+            let (is_id, is_text) = (self.0.id.as_deref() == Some(&*field), self.0.text == *field);
             // Programs take the first or the last of them, and ours would have to be the same.
             if (is_id && found.id.is_some()) || (is_text && found.text.is_some()) {
                 return Err(A::Error::custom(format!("the field {field:?} comes twice")));
@@ -140,7 +155,7 @@ mod tests {
 
     #[test]
     fn ids_are_strings_or_whole_numbers() {
-        let rows: [(&str, &str); 7] = [
+        let rows: [(&str, &str); 9] = [
             (r#"{"id": 123456789012345678901234567890, "text": "t"}"#, "123456789012345678901234567890"),
             (r#"{"id": "a", "text": "t"}"#, "a"),
             (r#"{"id": 18446744073709551615, "text": "t"}"#, "18446744073709551615"),
@@ -148,6 +163,8 @@ mod tests {
             ("\u{feff}{\"text\": \"t\", \"id\": \"after\"}\r\n", "after"),
             (r#"{"id": "a", "more": 1, "more": 2, "text": "t"}"#, "a"),
             (r#"{"\u0069d": "escaped", "text": "t"}"#, "escaped"),
+            (r#"{"\ud800": 1, "id": "a", "\udc00\ud800": {"\ud800": 2}, "text": "t"}"#, "a"),
+            (r#"{"more": "\ud800", "id": "a", "text": "t"}"#, "a"),
         ];
         for (line, id) in rows {
             let document = parse(line.as_bytes()).unwrap();

@@ -92,7 +92,8 @@ pub enum Format {
     /// A web archive in the format before WARC.
     Arc,
     /// A column of texts and one of ids, in Parquet. Without the feature `parquet` such files are errors; with it, a program
-    /// that is built with `panic = "abort"` may end on a damaged file instead of naming it.
+    /// that is built with `panic = "abort"` may end on a damaged file instead of naming it. The first such file puts a hook for panics before
+    /// the one that is there, which keeps those that are taken for damage from printing, and hands on all others.
     Parquet,
 }
 

@@ -7,6 +7,8 @@ mod codec;
 mod column;
 mod delta;
 mod group;
+mod head;
+mod lost;
 mod pages;
 mod plain;
 mod schema;
@@ -24,10 +26,16 @@ use parquet::file::metadata::{
 
 use super::record::{BadRecord, Origin, Parsing, RawRecord};
 use group::{Group, Id, Row};
-use pages::{FilePages, guarded};
+use lost::{Lost, guarded};
+use pages::FilePages;
 use schema::Columns;
 
-const WRITE_AGAIN: &str = "fetch or write the file again";
+/// A run of equal values takes a few bytes whatever its length, so that a small file may stand for rows without end. So many
+/// are read of any file, as many as writers put into a row group at most,
+const MOST_ROWS: u64 = 1 << 26;
+
+/// and so many more for each of its bytes.
+const MOST_ROWS_PER_BYTE: u64 = 1024;
 
 /// Progress is told whenever it has grown by so much.
 const STEP_BYTES: u64 = 256 << 10;
@@ -64,21 +72,21 @@ impl Parquet {
             .with_encoding_stats_policy(skipped.clone())
             .with_size_stats_policy(skipped);
         let reader = ParquetMetaDataReader::new().with_metadata_options(Some(options));
-        let metadata = guarded(|| reader.parse_and_finish(&file)).map_err(|reason| {
+        let metadata = guarded(|| reader.parse_and_finish(&file)).map_err(|lost| {
             bad(
-                format!("is no sound Parquet file ({reason})"),
+                format!("is no sound Parquet file ({})", lost.reason),
                 "fetch or write it again, or say what it is with --format",
             )
         })?;
         let columns = Columns::find(metadata.file_metadata().schema_descr(), &parsing.fields)
             .map_err(|(reason, remedy)| bad(reason, remedy))?;
         let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
-        let progress = Progress {
-            bytes_read: Arc::clone(bytes_read),
-            told: 0,
-            total: attributes.len(),
-            rows: rows.fold(0, u64::saturating_add),
-        };
+        let (rows, bytes) = (rows.fold(0, u64::saturating_add), attributes.len());
+        if rows > MOST_ROWS.saturating_add(bytes.saturating_mul(MOST_ROWS_PER_BYTE)) {
+            let reason = format!("has {rows} rows in {bytes} bytes, of which nearly all must be the same");
+            return Err(bad(reason, "fetch or write it again, or cut it into parts"));
+        }
+        let progress = Progress { bytes_read: Arc::clone(bytes_read), told: 0, total: bytes, rows };
         Ok(Self {
             path: Arc::new(path.to_owned()),
             pages: FilePages::new(file, attributes.len(), parsing.max_record_bytes),
@@ -104,7 +112,7 @@ impl Parquet {
                         return Some(self.record(row));
                     }
                     Ok(None) => self.group = None,
-                    Err(reason) => return Some(Err(self.lose_group(&reason))),
+                    Err(lost) => return Some(Err(self.lose_group(&lost))),
                 }
             }
             let Some(group) = self.metadata.row_groups().get(self.next_group) else {
@@ -116,7 +124,7 @@ impl Parquet {
             self.group_end = self.rows.saturating_add(u64::try_from(group.num_rows()).unwrap_or(0));
             match guarded(|| Group::open(group, &self.columns, &self.pages)) {
                 Ok(group) => self.group = Some(group),
-                Err(reason) => return Some(Err(self.lose_group(&reason))),
+                Err(lost) => return Some(Err(self.lose_group(&lost))),
             }
         }
         None
@@ -141,15 +149,17 @@ impl Parquet {
     }
 
     /// Goes on behind a row group that cannot be read further.
-    fn lose_group(&mut self, reason: &str) -> BadRecord {
+    fn lose_group(&mut self, lost: &Lost) -> BadRecord {
         self.group = None;
         let first = self.rows.saturating_add(1);
+        let reason = &lost.reason;
         let reason = match self.group_end {
             end if end > first => format!("from here to row {end} nothing can be read ({reason})"),
             _ => format!("cannot be read ({reason})"),
         };
+        let rows = self.group_end.saturating_sub(self.rows);
         self.rows = self.group_end;
-        BadRecord::at_row(&self.path, first, reason, WRITE_AGAIN)
+        BadRecord::at_row(&self.path, first, reason, lost.remedy).of_records(rows)
     }
 }
 

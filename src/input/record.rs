@@ -11,7 +11,7 @@ use super::web::{Capture, Found, WebId};
 use super::{jsonl, web};
 use crate::MAX_ID_BYTES;
 
-/// An id and a text.
+/// An id and a text, which does not begin with a byte order mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextDocument {
     /// The id: a field of a JSON line or of a row, the path of a file, or the URL of a captured page.
@@ -35,15 +35,21 @@ pub(super) struct Parsing {
 }
 
 impl Parsing {
-    /// What a field with a text says.
+    /// What a field with a text says. A byte order mark is no part of it, in JSON as little as at the beginning of a file.
     #[cfg_attr(not(feature = "html"), expect(clippy::unused_self, reason = "without HTML it is as it stands"))]
     fn field(&self, text: String) -> String {
+        let text = without_mark(&text).map(str::to_owned).unwrap_or(text);
         #[cfg(feature = "html")]
         if self.fields_are_html {
             return self.html.text(&text);
         }
         text
     }
+}
+
+/// What stands behind a byte order mark, if a text begins with one.
+fn without_mark(text: &str) -> Option<&str> {
+    text.strip_prefix('\u{feff}')
 }
 
 /// A place in a web archive: where a member of the file begins, and what of it, uncompressed, stands before.
@@ -119,13 +125,16 @@ impl RawRecord {
                 None => return Ok(None),
             },
             Origin::Line(line) => {
-                let TextDocument { id, text } = jsonl::parse_line(&self.parsing.fields, self, *line, self.text()?)?;
+                let json = self.text()?;
+                let json = without_mark(json).unwrap_or(json);
+                let TextDocument { id, text } = jsonl::parse_line(&self.parsing.fields, self, *line, json)?;
                 TextDocument { id, text: self.parsing.field(text) }
             }
             Origin::File => {
                 let remedy = "rename the file, or leave it out";
                 let id = self.file.to_str().ok_or_else(|| self.bad("the path is not UTF-8", remedy))?;
-                TextDocument { id: id.to_owned(), text: self.text()?.to_owned() }
+                let text = self.text()?;
+                TextDocument { id: id.to_owned(), text: without_mark(text).unwrap_or(text).to_owned() }
             }
             Origin::Row(place, id) => self.row(*place, id.as_deref())?,
             #[cfg(feature = "parquet")]
@@ -168,8 +177,7 @@ impl RawRecord {
 
     /// The bytes as a text.
     fn text(&self) -> Result<&str, BadRecord> {
-        let bytes = self.bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&self.bytes);
-        std::str::from_utf8(bytes).map_err(|e| {
+        std::str::from_utf8(&self.bytes).map_err(|e| {
             let reason = format!("the record is not UTF-8 (byte {} of it)", e.valid_up_to() + 1);
             self.bad(reason, "convert it to UTF-8, or leave it out")
         })
@@ -196,9 +204,23 @@ pub struct BadRecord {
     place: Option<String>,
     reason: String,
     pub(super) remedy: String,
+    records: u64,
 }
 
 impl BadRecord {
+    /// Returns how many records cannot be used: one, or where it is known the rows that are lost together.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Says how many records cannot be used, at least one.
+    #[cfg(feature = "parquet")]
+    pub(super) fn of_records(mut self, records: u64) -> Self {
+        self.records = records.max(1);
+        self
+    }
+
     pub(super) fn of_file(
         file: &Path,
         line: Option<u64>,
@@ -206,18 +228,18 @@ impl BadRecord {
         remedy: impl Into<String>,
     ) -> Self {
         let place = line.map(|line| format!(":{line}"));
-        Self { file: file.to_owned(), place, reason: reason.into(), remedy: remedy.into() }
+        Self { file: file.to_owned(), place, reason: reason.into(), remedy: remedy.into(), records: 1 }
     }
 
     pub(super) fn at(file: &Path, at: Offset, reason: impl Into<String>, remedy: impl Into<String>) -> Self {
         let place = Some(format!(", offset {at}"));
-        Self { file: file.to_owned(), place, reason: reason.into(), remedy: remedy.into() }
+        Self { file: file.to_owned(), place, reason: reason.into(), remedy: remedy.into(), records: 1 }
     }
 
     #[cfg(feature = "parquet")]
     pub(super) fn at_row(file: &Path, row: u64, reason: impl Into<String>, remedy: impl Into<String>) -> Self {
         let place = Some(format!(", row {row}"));
-        Self { file: file.to_owned(), place, reason: reason.into(), remedy: remedy.into() }
+        Self { file: file.to_owned(), place, reason: reason.into(), remedy: remedy.into(), records: 1 }
     }
 
     /// Of a file that cannot be opened, or a folder.

@@ -62,3 +62,38 @@ fn what_cannot_be_read_is_refused_in_a_line() {
         assert!(ran.err.contains(reason), "{}", ran.err);
     }
 }
+
+/// A page that cannot be read takes the rest of its rows with it; how many they are is said, and counted.
+#[test]
+fn rows_that_are_lost_are_counted_and_damage_is_told_in_a_line() {
+    let shell = Shell::new();
+    let texts: Vec<String> = (0..40).map(|n| format!("{FOX} {n}")).collect();
+    let rows: Vec<(&str, Option<&str>)> = texts.iter().map(|text| (&text[..], Some(&text[..]))).collect();
+    let bytes = pages(&rows);
+    let first = bytes.windows(FOX.len()).position(|window| window == FOX.as_bytes()).unwrap();
+    let mut damaged = bytes.clone();
+    // The length of the first value.
+    damaged[first - 1] = 0x7f;
+    shell.file("a.parquet", &damaged);
+    shell.file("b.jsonl", crate::shell::line("other", CAT));
+    let ran = shell.run(&["fingerprint", "a.parquet", "b.jsonl", "--id-field", "id", "--line-ids"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    let ran = shell.run(&["fingerprint", "a.parquet", "b.jsonl", "--line-ids", "--skip-bad", "--text-field", "text"]);
+    assert_eq!((ran.code, ran.out.lines().count()), (0, 41), "{}", ran.err);
+    for command in [
+        &["fingerprint", "a.parquet", "--id-field", "url", "--skip-bad"][..],
+        &["dedup", "a.parquet", "--id-field", "url", "--skip-bad"],
+        &["idf", "a.parquet", "--id-field", "url", "--skip-bad", "--out", "table"],
+    ] {
+        let ran = shell.run(command);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let lines: Vec<&str> = ran.err.lines().collect();
+        assert!(
+            lines[0].starts_with("nearstone: a.parquet, row 1: from here to row 40 nothing can be read ("),
+            "{}",
+            ran.err
+        );
+        assert!(ran.err.contains("bad records 40") || ran.err.contains("bad records       40 "), "{}", ran.err);
+        assert!(!ran.err.contains("panicked"), "{}", ran.err);
+    }
+}

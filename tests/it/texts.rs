@@ -76,6 +76,78 @@ fn two_texts_are_explained() {
     assert_eq!(shell.run(&["explain", "x", "y"]).code, 3);
 }
 
+/// Inputs are read as all other commands read them.
+#[test]
+fn texts_of_any_input_are_explained() {
+    let shell = Shell::new();
+    let html = |text: &str| format!("<nav>Home News Sport Weather</nav><p>{text}<p>{text}");
+    shell.file("in.csv", format!("url,page\nx,\"{}\"\ny,\"{}\"\nz\n", html(FOX), html(CAT)));
+    let by_url = ["explain", "x", "y", "--input", "in.csv", "--id-field", "url"];
+    let with = |more: &[&str]| shell.run(&[&by_url[..], more].concat());
+    let ran = with(&["--html-field", "page", "--html", "text"]);
+    assert!(
+        ran.code == 0 && ran.out.contains("sport weather") && !ran.out.contains("nav home"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    let ran = with(&["--html-field", "page", "--html", "off"]);
+    assert!(ran.out.contains("nav home"), "{}{}", ran.out, ran.err);
+    assert_eq!(with(&["--html-field", "page", "--text-field", "page"]).code, 2);
+    let ran =
+        shell.run(&["explain", "in.csv:2", "in.csv:3", "--input", "in.csv", "--line-ids", "--text-field", "page"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    // Behind the bad row there may be the text that is asked for.
+    let asked = ["explain", "x", "none", "--input", "in.csv", "--id-field", "url", "--text-field", "page"];
+    let ran = shell.run(&asked);
+    assert!(ran.code == 3 && ran.err.contains("in.csv:4: the row has 1 fields"), "{}", ran.err);
+    let ran = shell.run(&[&asked[..], &["--skip-bad"]].concat());
+    assert!(ran.code == 2 && ran.err.contains("in.csv:4: the row has 1 fields"), "{}", ran.err);
+    assert!(ran.err.contains("the input has no record with the id \"none\""), "{}", ran.err);
+    // Without inputs there is nothing that these options could mean.
+    shell.file("a.txt", FOX);
+    for option in
+        [&["--html-field", "x"][..], &["--line-ids"], &["--skip-bad"], &["--format", "csv"], &["--html", "off"]]
+    {
+        let ran = shell.run(&[&["explain", "a.txt", "a.txt"], option].concat());
+        assert!(ran.code == 2 && ran.err.contains("--input"), "{option:?}: {}", ran.err);
+    }
+}
+
+/// A byte order mark is no part of a text, which `classic` would take it for.
+#[test]
+fn a_text_has_one_fingerprint_whatever_the_format() {
+    let shell = Shell::new();
+    let marked = format!("\u{feff}{FOX}");
+    let page = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n{marked}");
+    let head = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/\r\nContent-Type: application/http\r\n";
+    shell.file("a.warc", format!("{head}Content-Length: {}\r\n\r\n{page}\r\n\r\n", page.len()));
+    shell.file("a.txt", &marked);
+    shell.file("a.jsonl", line("a", &marked));
+    shell.file("escaped.jsonl", format!("{{\"id\": 1, \"text\": \"\\ufeff{FOX}\"}}"));
+    shell.file("marked.jsonl", format!("\u{feff}{}", line("a", FOX)));
+    shell.file("a.csv", format!("id,text\na,\"{marked}\"\n"));
+    shell.file("marked.tsv", format!("\u{feff}text\tid\n{FOX}\ta\n"));
+    shell.file("plain.txt", FOX);
+    let of = |input: &str, analyser: &str| {
+        let ran = shell.run(&["fingerprint", input, "--analyser", analyser]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        json(&ran.out)["fingerprint"].as_str().unwrap().to_owned()
+    };
+    for analyser in ["classic", "web"] {
+        let expected = of("plain.txt", analyser);
+        for input in ["a.txt", "a.jsonl", "escaped.jsonl", "marked.jsonl", "a.csv", "marked.tsv", "a.warc"] {
+            assert_eq!(of(input, analyser), expected, "{analyser} {input}");
+        }
+    }
+    let ran = shell.run(&["explain", "a.txt", "plain.txt", "--analyser", "classic"]);
+    assert!(ran.out.contains("distance     0 of 64 bits"), "{}", ran.out);
+    assert_eq!(shell.run(&["create", "s", "--analyser", "classic"]).code, 0);
+    assert_eq!(shell.run(&["add", "s", "plain.txt"]).code, 0);
+    let ran = shell.run(&["query", "s", "--file", "a.txt", "--max-distance", "0"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
 #[test]
 fn an_evaluation_counts_what_is_found_and_what_is_true() {
     let shell = Shell::new();

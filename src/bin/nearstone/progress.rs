@@ -1,6 +1,5 @@
 //! Progress on a terminal, and figures for people.
 
-use std::fmt::Display;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -8,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use nearstone::input::{Inputs, PassedOver};
+use nearstone::input::{BadRecord, Inputs, PassedOver};
 
 use crate::prose::say;
 use crate::{interrupt, prose};
@@ -67,13 +66,13 @@ impl Progress {
         self.bar.suspend(|| prose::line(text));
     }
 
-    /// Reports a bad record, or fails with it unless the run is to go on.
-    pub(crate) fn bad<E: Display + Into<anyhow::Error>>(&self, record: E, goes_on: bool) -> anyhow::Result<()> {
+    /// Reports a bad record, or fails with it unless the run is to go on; returns how many records it stands for.
+    pub(crate) fn bad(&self, record: &BadRecord, goes_on: bool) -> anyhow::Result<u64> {
         if !goes_on {
-            return Err(record.into());
+            return Err(record.clone().into());
         }
         self.line(&format!("nearstone: {record}"));
-        Ok(())
+        Ok(record.records())
     }
 
     pub(crate) fn finish(&self) {

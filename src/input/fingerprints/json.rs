@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::lines::Lines;
@@ -11,7 +11,7 @@ use super::value::{Refusal, check_id, number};
 use super::{FingerprintBatch, Reader, Wanted};
 use crate::Fingerprint;
 use crate::input::BadRecord;
-use crate::input::jsonl::{is_whole_number, name};
+use crate::input::jsonl::{is_whole_number, name, name_of};
 
 /// The lines of a file.
 #[derive(Debug)]
@@ -114,7 +114,10 @@ impl<'de> Visitor<'de> for Picker<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found<'de>, A::Error> {
         let mut found = Found::default();
-        while let Some((is_id, is_fingerprint)) = map.next_key_seed(Key(self.0))? {
+        while let Some(key) = map.next_key::<&RawValue>()? {
+            let name = name_of(key);
+            let is_id = name.is_some() && self.0.id_field.as_deref() == name.as_deref();
+            let is_fingerprint = name.as_deref() == Some(&*self.0.fingerprint_field);
             if !is_id && !is_fingerprint {
                 map.next_value::<IgnoredAny>()?;
                 continue;
@@ -137,29 +140,6 @@ impl<'de> Visitor<'de> for Picker<'_> {
     }
 }
 
-/// Tells whether a name is that of the id, and whether it is that of the fingerprint, without keeping it.
-struct Key<'a>(&'a Wanted);
-
-impl<'de> DeserializeSeed<'de> for Key<'_> {
-    type Value = (bool, bool);
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(bool, bool), D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for Key<'_> {
-    type Value = (bool, bool);
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<(bool, bool), E> {
-        Ok((self.0.id_field.as_deref() == Some(name), self.0.fingerprint_field == name))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,7 +156,7 @@ mod tests {
 
     #[test]
     fn strings_and_numbers_are_fingerprints_and_ids() {
-        let rows: [(&str, &str, u64); 10] = [
+        let rows: [(&str, &str, u64); 11] = [
             (r#"{"id": "a", "fingerprint": "8000000000000000"}"#, "a", 1 << 63),
             (r#"{"fingerprint": 18446744073709551615, "x": [{"id": 3}], "id": 7}"#, "7", u64::MAX),
             (r#"{"id": -1, "fingerprint": -1}"#, "-1", u64::MAX),
@@ -186,6 +166,7 @@ mod tests {
             (r#"{"\u0069d": "escaped", "fingerprint": 0}"#, "escaped", 0),
             (r#"{"id": "a", "x": 1, "x": 2, "fingerprint": 2}"#, "a", 2),
             (r#"{"id": 123456789012345678901234567890, "fingerprint": 1}"#, "123456789012345678901234567890", 1),
+            (r#"{"\udfff": "\udfff", "id": "a", "fingerprint": 3}"#, "a", 3),
             (r#" { "id" : "a" , "fingerprint" : "F" } "#, "a", 15),
         ];
         for (line, id, bits) in rows {

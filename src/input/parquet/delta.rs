@@ -6,6 +6,7 @@ use parquet::basic::Encoding;
 use parquet::errors::{ParquetError, Result};
 
 use super::group::damaged;
+use super::lost::over_limit;
 
 /// The length in front of a plain value.
 const LENGTH_BYTES: usize = 4;
@@ -42,7 +43,7 @@ pub(super) fn write_plain(
 }
 
 fn too_long(limit: usize) -> ParquetError {
-    damaged(&format!("the values of a page are longer than {limit} bytes"))
+    over_limit(format!("the values of a page are longer than {limit} bytes"))
 }
 
 /// Writes strings whose lengths come first, each behind as much of the one before as its prefix says.

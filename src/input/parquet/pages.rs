@@ -1,8 +1,7 @@
 //! Pages of a file, checked before memory is taken for them.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::io::{BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,10 +16,15 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use super::codec::Codec;
 use super::delta;
 use super::group::damaged;
+use super::head::uncompressed_bytes;
+use super::lost::over_limit;
 use super::plain::{check_strings, present};
 
 /// A page may be so many times as long as the longest record, since it has many.
 const PAGE_RECORDS: usize = 8;
+
+/// Heads have the least and the greatest value of a page in them.
+const LONGEST_HEAD: usize = 1 << 20;
 
 const WITHOUT_LEVELS: &str = "a page ends within its levels";
 
@@ -56,7 +60,7 @@ impl FilePages {
 }
 
 fn too_long(limit: usize) -> ParquetError {
-    damaged(&format!("a page is longer than {limit} bytes, which is {PAGE_RECORDS} times --max-record-bytes"))
+    over_limit(format!("a page is longer than {limit} bytes, which is {PAGE_RECORDS} times --max-record-bytes"))
 }
 
 impl Length for FilePages {
@@ -71,10 +75,16 @@ impl ChunkReader for FilePages {
     /// Is asked for the head of each page, and looks into it.
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let mut reader = self.file.get_read(start)?;
-        let size = uncompressed_bytes(reader.fill_buf()?).ok_or_else(|| damaged("the head of a page is damaged"))?;
-        let size = usize::try_from(size).ok().filter(|&size| size <= self.max_page_bytes);
+        let most = self.max_stored_bytes().max(LONGEST_HEAD) as u64;
+        let mut head = reader.by_ref().take(most);
+        let size = uncompressed_bytes(&mut head)?.ok_or_else(|| damaged("the head of a page gives no size"))?;
+        let read = most - head.limit();
+        if size > self.max_page_bytes {
+            return Err(too_long(self.max_page_bytes));
+        }
         // The page comes before the next head.
-        self.claimed.store(size.ok_or_else(|| too_long(self.max_page_bytes))?, Ordering::Relaxed);
+        self.claimed.store(size, Ordering::Relaxed);
+        reader.seek_relative(-read.cast_signed())?;
         Ok(reader)
     }
 
@@ -88,29 +98,6 @@ impl ChunkReader for FilePages {
         }
         self.file.get_bytes(start, length)
     }
-}
-
-/// How long a page is uncompressed, by its head: the second field of a structure in Thrift's compact protocol.
-fn uncompressed_bytes(head: &[u8]) -> Option<u64> {
-    const NEXT_I32: u8 = 0x15;
-    let mut bytes = head.iter().copied();
-    let mut field = || {
-        if bytes.next()? != NEXT_I32 {
-            return None;
-        }
-        let mut value = 0;
-        for shift in (0..35).step_by(7) {
-            let byte = bytes.next()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                // Zigzag; a negative size is refused later.
-                return Some(value >> 1);
-            }
-        }
-        None
-    };
-    field()?;
-    field()
 }
 
 /// Returns the pages of a column.
@@ -257,16 +244,5 @@ impl PageReader for Checked {
 
     fn skip_next_page(&mut self) -> Result<()> {
         self.pages.skip_next_page()
-    }
-}
-
-/// Takes a panic of the crate, which some damage brings about, for the error that it is.
-pub(super) fn guarded<T>(read: impl FnOnce() -> Result<T>) -> std::result::Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(read) => read.map_err(|e| match e {
-            ParquetError::General(reason) | ParquetError::EOF(reason) => reason,
-            e => e.to_string(),
-        }),
-        Err(_) => Err("its pages are damaged".to_owned()),
     }
 }

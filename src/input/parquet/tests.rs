@@ -167,6 +167,68 @@ fn the_rows_before_and_behind_a_damaged_group_are_read() {
     assert!(found[30].ends_with("): fetch or write the file again"), "{}", found[30]);
     let whole = expected(&texts, |at| format!("id{at}"));
     assert_eq!((&found[..30], &found[31..]), (&whole[..30], &whole[60..]));
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("f.parquet");
+    fs::write(&file, &bytes).unwrap();
+    let lost = Inputs::new([&file]).find_map(Result::err).unwrap();
+    assert_eq!(lost.records(), 30);
+}
+
+/// The crate takes the last size that a head gives, and would take as much memory.
+#[test]
+fn a_page_whose_head_gives_its_size_twice_is_damage() {
+    let texts = [Some("x".repeat(4000)), None];
+    let properties = WriterProperties::builder().set_dictionary_enabled(false).set_compression(Compression::SNAPPY);
+    let bytes = write(properties.build(), &[&texts]);
+    let place = (4000..4032_u64).find_map(|size| bytes.windows(3).position(|window| window == claim(size))).unwrap();
+    // Behind the size uncompressed comes that in the file, as the next field: its number in full makes it the size once more.
+    let next = place + 3;
+    assert_eq!(bytes[next], 0x15);
+    let mut twice = bytes.clone();
+    twice.splice(next..=next, [0x05, 4]);
+    let found = read_bytes(&twice, fields(Some("n"), "text"));
+    assert!(found[0].contains("the head of a page gives a field twice"), "{found:?}");
+}
+
+/// A column of nulls is a run of a few bytes, however many there are.
+#[test]
+fn a_small_file_of_rows_without_end_is_refused() {
+    let schema = parse_message_type("message m { optional binary text (UTF8); }").unwrap();
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema.into(), WriterProperties::default().into()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<ByteArrayType>().write_batch(&[], Some(&vec![0; 300]), None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    let bytes = writer.into_inner().unwrap();
+    let whole = read_bytes(&bytes, fields(None, "text"));
+    assert_eq!((whole.len(), whole[0].ends_with("f.parquet:1=")), (300, true));
+    // The footer has the number of rows in the file, in the group and of values in the column: 300 in zigzag each.
+    let rows = |count: u64| -> Vec<u8> { claim(count)[1..].to_vec() };
+    let (few, many) = (rows(300), rows(1 << 40));
+    let footer =
+        bytes.len() - 8 - usize::try_from(u32::from_le_bytes(*bytes[..bytes.len() - 4].last_chunk().unwrap())).unwrap();
+    let mut file = bytes[..footer].to_vec();
+    let mut at = footer;
+    while at < bytes.len() - 8 {
+        if bytes[at..].starts_with(&few) && bytes[at - 1] & 0x0f == 6 {
+            file.extend(&many);
+            at += few.len();
+        } else {
+            file.push(bytes[at]);
+            at += 1;
+        }
+    }
+    let length = u32::try_from(file.len() - footer).unwrap();
+    file.extend(length.to_le_bytes());
+    file.extend(b"PAR1");
+    let found = read_bytes(&file, fields(None, "text"));
+    let expected = format!(
+        "f.parquet: has {} rows in {} bytes, of which nearly all must be the same: fetch or write it again, or cut it into parts",
+        1_u64 << 40,
+        file.len()
+    );
+    assert_eq!(found, [expected]);
 }
 
 #[test]
@@ -231,6 +293,7 @@ fn ids_may_be_any_whole_number_and_bad_rows_are_named() {
     let found = read(&file, fields(Some("id"), "text"), 20);
     assert_eq!(found.len(), 1);
     assert!(found[0].contains("a page is longer than 160 bytes, which is 8 times --max-record-bytes"), "{}", found[0]);
+    assert!(found[0].ends_with("): raise --max-record-bytes, or fetch or write the file again"), "{}", found[0]);
 }
 
 /// The crate takes it for granted that a page whose values are numbers of a dictionary comes behind one.

@@ -82,6 +82,19 @@ pub(crate) struct Input {
     /// Files, folders, or - for the standard input
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) documents: Documents,
+    /// Threads that compute fingerprints [default: the number of cores]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// No progress and no summary
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// How documents are found in inputs.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Documents {
     /// What the records are [default: by the name]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<InputFormat>,
@@ -98,12 +111,6 @@ pub(crate) struct Input {
     pub(crate) web: Web,
     #[command(flatten)]
     pub(crate) reading: Reading,
-    /// Threads that compute fingerprints [default: the number of cores]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-    /// No progress and no summary
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -124,8 +131,22 @@ pub(crate) enum InputFormat {
     Parquet,
 }
 
-impl Input {
-    pub(crate) fn open(&self) -> Result<Inputs, Usage> {
+impl Documents {
+    /// The arguments, by their names in this program.
+    pub(crate) const NAMES: [&str; 10] = [
+        "format",
+        "id_field",
+        "line_ids",
+        "text_field",
+        "html",
+        "html_field",
+        "id",
+        "include",
+        "skip_bad",
+        "max_record_bytes",
+    ];
+
+    pub(crate) fn open(&self, paths: &[PathBuf]) -> Result<Inputs, Usage> {
         let format = match self.format {
             None => Format::Auto,
             Some(InputFormat::Jsonl) => Format::JsonLines,
@@ -138,13 +159,24 @@ impl Input {
         };
         let fields =
             Fields { id: (!self.line_ids).then(|| self.id_field.clone()), text: self.web.text_field(&self.text_field) };
-        let inputs = Inputs::new(&self.inputs).format(format).fields(fields);
+        let inputs = Inputs::new(paths).format(format).fields(fields);
         let inputs = self.web.set(inputs).max_record_bytes(self.reading.max_record_bytes);
         inputs.include(&self.reading.include).map_err(|e| Usage(e.to_string()))
+    }
+}
+
+impl Input {
+    pub(crate) fn open(&self) -> Result<Inputs, Usage> {
+        self.documents.open(&self.inputs)
     }
 
     pub(crate) fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         self.threads.map_or_else(cores, usize::from)
+    }
+
+    /// Whether bad records are passed over.
+    pub(crate) fn skips_bad(&self) -> bool {
+        self.documents.reading.skip_bad
     }
 }

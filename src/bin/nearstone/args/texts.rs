@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::analysis::Analysis;
-use super::input::Input;
+use super::input::{Documents, Input};
 use super::values::{share_alone, size, table_distance};
 use clap::ArgGroup;
 
@@ -34,9 +34,10 @@ pub(crate) struct Fingerprints {
 /// index), the cosine of their weights, and the shingles that weigh most of those in both and in one of them. From the
 /// cosine follows the distance that is to be expected; how far the real one is from it is chance.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(group = ArgGroup::new("of_input").args(Documents::NAMES).multiple(true).requires("input"), after_help = "Examples:
   nearstone explain monday.txt tuesday.txt
   nearstone explain https://example.org/a https://example.org/b --input pages.jsonl.gz --id-field url
+  nearstone explain https://example.org/a https://example.org/b --input crawl.warc.gz --html text
   nearstone explain a.rs b.rs --analyser code --top 30")]
 pub(crate) struct Explain {
     /// A text file, or with --input an id
@@ -48,12 +49,8 @@ pub(crate) struct Explain {
     /// Take the texts with these ids out of this file or folder; may be repeated
     #[arg(long, value_name = "INPUT")]
     pub(crate) input: Vec<PathBuf>,
-    /// The field or column with the id
-    #[arg(long, value_name = "NAME", default_value = "id", requires = "input")]
-    pub(crate) id_field: String,
-    /// The field or column with the text
-    #[arg(long, value_name = "NAME", default_value = "text", requires = "input")]
-    pub(crate) text_field: String,
+    #[command(flatten)]
+    pub(crate) documents: Documents,
     #[command(flatten)]
     pub(crate) analysis: Analysis,
     /// Take the analyser of this store

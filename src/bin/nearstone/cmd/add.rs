@@ -61,8 +61,7 @@ fn add<S: Sketch>(
         let Event::Document(item) = event else { return Ok(()) };
         match item {
             Err(e) => {
-                progress.bad(e, args.input.reading.skip_bad)?;
-                bad += 1;
+                bad += progress.bad(&e, args.input.skips_bad())?;
             }
             Ok((_, Err(why))) => nothing.count(why),
             Ok((id, Ok(sketch))) => match store.insert(&id, &sketch)? {

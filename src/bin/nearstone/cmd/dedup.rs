@@ -23,7 +23,10 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
     let begun = Instant::now();
     let outputs: Vec<_> = [Some(&args.out), args.duplicates.as_ref()].into_iter().flatten().collect();
     output::check_distinct(args.input.inputs.iter().chain(args.analysis.tables.paths()), &outputs)?;
-    if args.store.is_some() && args.input.line_ids && args.input.inputs.iter().any(|input| input.as_os_str() == "-") {
+    if args.store.is_some()
+        && args.input.documents.line_ids
+        && args.input.inputs.iter().any(|input| input.as_os_str() == "-")
+    {
         let why = "with --store, --line-ids needs files: the lines of each standard input have the same ids";
         return Err(Usage(why.to_owned()).into());
     }
@@ -48,8 +51,8 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
     let ended = pipeline::run(inputs, &simhash, args.input.threads(), |event| {
         let Event::Document(item) = event else { return run.idle() };
         match item.map_err(Failure::Record).and_then(|item| run.take(item)) {
-            Err(Failure::Record(bad)) if args.input.reading.skip_bad => {
-                run.counts.bad += 1;
+            Err(Failure::Record(bad)) if args.input.skips_bad() => {
+                run.counts.bad += bad.records();
                 progress.line(&format!("nearstone: {bad}"));
             }
             // The documents before it are dealt with.

@@ -89,7 +89,9 @@ impl Documents {
         pipeline::run(inputs, &Simhash::new(analyser.clone()), args.input.threads(), |event| {
             let Event::Document(item) = event else { return Ok(()) };
             match item {
-                Err(e) => progress.bad(e, args.input.reading.skip_bad)?,
+                Err(e) => {
+                    progress.bad(&e, args.input.skips_bad())?;
+                }
                 Ok(item) => {
                     let number = u32::try_from(documents.fingerprints.len())?;
                     if documents.numbers.insert(item.id.clone(), number).is_some() {

@@ -3,9 +3,9 @@
 mod comparison;
 
 use std::fmt::Write;
+use std::path::Path;
 
 use anyhow::Context;
-use nearstone::input::{Fields, Inputs};
 use nearstone::{Analyser, Options, SimhashStore, TextSketch};
 use serde_json::{Value, json};
 
@@ -43,17 +43,24 @@ fn analyser(args: &Explain) -> anyhow::Result<Analyser> {
 fn texts(args: &Explain) -> anyhow::Result<[String; 2]> {
     if args.input.is_empty() {
         let read = |file: &str| {
-            std::fs::read_to_string(file).with_context(|| {
+            super::text_of(Path::new(file)).with_context(|| {
                 format!("cannot read {file} as a text in UTF-8; ids need --input, the file that has their texts")
             })
         };
         return Ok([read(&args.first)?, read(&args.second)?]);
     }
-    let fields = Fields { id: Some(args.id_field.clone()), text: args.text_field.clone() };
     let mut found = [None, None];
-    for record in Inputs::new(&args.input).fields(fields) {
+    for record in args.documents.open(&args.input)? {
         interrupt::check()?;
-        let Some(document) = record?.parse()? else { continue };
+        let document = match record.and_then(|record| record.parse()) {
+            Ok(Some(document)) => document,
+            Ok(None) => continue,
+            Err(bad) if args.documents.reading.skip_bad => {
+                say!("nearstone: {bad}");
+                continue;
+            }
+            Err(bad) => return Err(bad.into()),
+        };
         for (asked, text) in [&args.first, &args.second].into_iter().zip(&mut found) {
             if document.id == *asked && text.is_none() {
                 *text = Some(document.text.clone());

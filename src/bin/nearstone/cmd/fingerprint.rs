@@ -23,8 +23,7 @@ pub(crate) fn run(args: &Fingerprints) -> anyhow::Result<Outcome> {
         let Event::Document(item) = event else { return out.idle() };
         match item {
             Err(e) => {
-                progress.bad(e, args.input.reading.skip_bad)?;
-                bad += 1;
+                bad += progress.bad(&e, args.input.skips_bad())?;
             }
             Ok(item) => {
                 nothing.count(item.sketch);

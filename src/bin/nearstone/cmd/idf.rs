@@ -37,8 +37,7 @@ pub(crate) fn run(args: &Idf) -> anyhow::Result<Outcome> {
         let Event::Document(item) = event else { return Ok(()) };
         match item {
             Err(e) => {
-                progress.bad(e, args.input.reading.skip_bad)?;
-                bad += 1;
+                bad += progress.bad(&e, args.input.skips_bad())?;
             }
             Ok(hashes) => counter.add(hashes)?,
         }

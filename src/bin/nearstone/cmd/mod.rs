@@ -26,3 +26,13 @@ pub(crate) mod seal;
 pub(crate) mod shell;
 pub(crate) mod stats;
 pub(crate) mod verify;
+
+/// The text of a file, or of the standard input, without the byte order mark that the readers of other inputs take off, too.
+fn text_of(file: &std::path::Path) -> std::io::Result<String> {
+    let text = if file.as_os_str() == "-" {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(file)
+    }?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}

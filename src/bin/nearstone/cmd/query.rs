@@ -118,7 +118,5 @@ fn explain(stats: &QueryStats) {
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {
-    let text =
-        if file.as_os_str() == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(file) };
-    text.with_context(|| format!("cannot read {} as a text in UTF-8", file.display()))
+    super::text_of(file).with_context(|| format!("cannot read {} as a text in UTF-8", file.display()))
 }

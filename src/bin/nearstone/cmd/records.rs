@@ -76,8 +76,7 @@ impl Source<'_> {
             let Event::Document(item) = event else { return Ok(()) };
             match item {
                 Err(e) => {
-                    progress.bad(e, records.reading.skip_bad)?;
-                    bad += 1;
+                    bad += progress.bad(&e, records.reading.skip_bad)?;
                 }
                 Ok(item) => {
                     let id = item.id.as_bytes();
@@ -114,8 +113,7 @@ impl Source<'_> {
             interrupt::check()?;
             match batch {
                 Err(e) => {
-                    progress.bad(e, records.reading.skip_bad)?;
-                    bad += 1;
+                    bad += progress.bad(&e, records.reading.skip_bad)?;
                 }
                 Ok(batch) if self.kind == Kind::Rows => count = take(Record::Rows(batch.fingerprints()))?,
                 Ok(batch) => {

@@ -64,7 +64,9 @@ fn measure(args: &Evaluate, analyser: &Analyser) -> anyhow::Result<Moved> {
         documents += 1;
         progress.documents(documents);
         match item {
-            Err(e) => progress.bad(e, args.input.reading.skip_bad)?,
+            Err(e) => {
+                progress.bad(&e, args.input.skips_bad())?;
+            }
             Ok(None) => {}
             Ok(Some((replaced, cut))) => {
                 moved.replaced.iter_mut().zip(replaced).for_each(|(distances, distance)| distances.count(distance));
