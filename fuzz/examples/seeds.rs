@@ -28,10 +28,17 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).unwrap()
 }
 
+fn lz4(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 /// The bytes plain and compressed.
 fn packings(bytes: &[u8]) -> Vec<Vec<u8>> {
     let (half, rest) = bytes.split_at(bytes.len() / 2);
-    vec![bytes.to_vec(), gzip(bytes), zstd(bytes), [gzip(half), gzip(rest)].concat(), [zstd(half), zstd(rest)].concat()]
+    let halves = |pack: fn(&[u8]) -> Vec<u8>| [pack(half), pack(rest)].concat();
+    vec![bytes.to_vec(), gzip(bytes), zstd(bytes), lz4(bytes), halves(gzip), halves(zstd), halves(lz4)]
 }
 
 fn json_lines() -> Vec<Vec<u8>> {
@@ -102,8 +109,13 @@ fn warcs() -> Vec<Vec<u8>> {
         record("resource", "text/html", page),
     ];
     let members = |pack: fn(&[u8]) -> Vec<u8>| records.iter().flat_map(|record| pack(record)).collect::<Vec<u8>>();
-    let mut all = vec![records.concat(), members(gzip), members(zstd), gzip(&records.concat())];
+    let mut all = vec![records.concat(), members(gzip), members(zstd), members(lz4), gzip(&records.concat())];
     all.extend(records);
+    for values in ["uuid:1 application/http; msgtype=response", "message/http uuid:1"] {
+        let body = "HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<p>A page.</p>";
+        let line = |length: usize| format!("warc/0.9 {length:08} response http://e.org/ 20060101000000 {values}\r\nIP-Address: x\r\n\r\n");
+        all.push(format!("{}{body}\r\n\r\n", line(line(0).len() + body.len() + 4)).into_bytes());
+    }
     all
 }
 

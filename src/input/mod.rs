@@ -44,10 +44,12 @@ mod guard;
 mod gzip;
 mod jsonl;
 mod lines;
+mod lz4;
 mod opened;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod passed_over;
+mod raw;
 mod record;
 mod rows;
 mod source;
@@ -74,7 +76,7 @@ use source::Source;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// By the name of the file without `.gz` or `.zst`: `.jsonl` and `.ndjson` are JSON lines, as is
+    /// By the name of the file without `.gz`, `.zst` or `.lz4`: `.jsonl` and `.ndjson` are JSON lines, as is
     /// the standard input; `.csv` and `.tsv` are tables; `.warc` and `.wet` are WARC, `.arc` is ARC, and so is anything that begins like one;
     /// `.parquet` is Parquet. Any other file is one text.
     #[default]
@@ -100,7 +102,7 @@ pub enum Format {
 /// The records of files, of all files below folders, and of the standard input, in the order in which
 /// they are named; the files of a folder by their names.
 ///
-/// Files that are compressed with gzip or zstd, in any number of members, are recognised by their
+/// Files that are compressed with gzip, zstd or LZ4, in any number of members, are recognised by their
 /// first bytes. An error concerns one record, or the rest of a file; after it the iterator goes on.
 #[derive(Debug)]
 pub struct Inputs {

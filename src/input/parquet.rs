@@ -7,13 +7,13 @@ mod codec;
 mod column;
 mod delta;
 mod group;
-mod head;
 mod lost;
 mod pages;
 mod plain;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod thrift;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -31,11 +31,11 @@ use pages::FilePages;
 use schema::Columns;
 
 /// A run of equal values takes a few bytes whatever its length, so that a small file may stand for rows without end. So many
-/// are read of any file, as many as writers put into a row group at most,
-const MOST_ROWS: u64 = 1 << 26;
+/// are read of any file, as many as most writers put into a row group at most,
+const MOST_ROWS: u64 = 1 << 20;
 
 /// and so many more for each of its bytes.
-const MOST_ROWS_PER_BYTE: u64 = 1024;
+const MOST_ROWS_PER_BYTE: u64 = 64;
 
 /// Progress is told whenever it has grown by so much.
 const STEP_BYTES: u64 = 256 << 10;
@@ -72,12 +72,13 @@ impl Parquet {
             .with_encoding_stats_policy(skipped.clone())
             .with_size_stats_policy(skipped);
         let reader = ParquetMetaDataReader::new().with_metadata_options(Some(options));
-        let metadata = guarded(|| reader.parse_and_finish(&file)).map_err(|lost| {
-            bad(
-                format!("is no sound Parquet file ({})", lost.reason),
-                "fetch or write it again, or say what it is with --format",
-            )
-        })?;
+        let metadata =
+            guarded(|| thrift::check_footer(&file).and_then(|()| reader.parse_and_finish(&file))).map_err(|lost| {
+                bad(
+                    format!("is no sound Parquet file ({})", lost.reason),
+                    "fetch or write it again, or say what it is with --format",
+                )
+            })?;
         let columns = Columns::find(metadata.file_metadata().schema_descr(), &parsing.fields)
             .map_err(|(reason, remedy)| bad(reason, remedy))?;
         let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0));

@@ -205,12 +205,12 @@ mod tests {
 
     #[test]
     fn names_tell_the_kind() {
-        for name in ["a.jsonl", "a.ndjson", "a.JSONL.gz", "x/a.b.jsonl.zst", "-"] {
+        for name in ["a.jsonl", "a.ndjson", "a.JSONL.gz", "x/a.b.jsonl.zst", "a.ndjson.lz4", "-"] {
             assert_eq!(Kind::of_name(Path::new(name)), Kind::Lines, "{name}");
         }
         assert_eq!(Kind::of_name(Path::new("a.CSV.gz")), Kind::Table(b','));
         assert_eq!(Kind::of_name(Path::new("a.tsv")), Kind::Table(b'\t'));
-        for name in ["a.warc", "a.WARC.gz", "a.warc.zst", "a.warc.wet.gz", "a.wet"] {
+        for name in ["a.warc", "a.WARC.gz", "a.warc.zst", "a.warc.lz4", "a.warc.wet.gz", "a.wet"] {
             assert_eq!(Kind::of_name(Path::new(name)), Kind::Archive(Dialect::Warc), "{name}");
         }
         assert_eq!(Kind::of_name(Path::new("a.Parquet")), Kind::Parquet);

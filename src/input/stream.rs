@@ -11,7 +11,9 @@ use std::sync::atomic::AtomicU64;
 use flate2::bufread::GzDecoder;
 
 use super::BadRecord;
+use super::lz4::{self, Frames};
 use super::opened::Opened;
+use super::raw::Raw;
 
 /// The name of the standard input.
 pub(super) const STDIN: &str = "-";
@@ -34,14 +36,14 @@ fn last_ending(path: &Path) -> Option<String> {
 
 /// Whether the name tells of a compression.
 fn is_compressed(path: &Path) -> bool {
-    matches!(last_ending(path).as_deref(), Some("gz" | "zst" | "zstd"))
+    matches!(last_ending(path).as_deref(), Some("gz" | "zst" | "zstd" | "lz4"))
 }
 
 /// Whether files of fingerprints are compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compression {
-    /// By their first four bytes: gzip, zstd or none.
+    /// By their first four bytes: gzip, zstd, LZ4 or none.
     #[default]
     Auto,
     /// None of them is, also where the first fingerprints of an array are bytes that a compressed file begins with.
@@ -80,6 +82,11 @@ impl Stream {
         let mut magic = [0; 4];
         let count = opened.first.len().min(magic.len());
         magic[..count].copy_from_slice(&opened.first[..count]);
+        if magic == lz4::MAGIC {
+            let Opened { path, first, rest } = opened;
+            let reader = Box::new(Frames::new(Raw::new(first, rest)));
+            return Ok(Self { path: Arc::new(path), reader, compression: "LZ4" });
+        }
         let Self { path, reader: file, .. } = Self::plain(opened);
         let (reader, compression): (Box<dyn BufRead + Send>, _) = match magic {
             [0x1f, 0x8b, 8, 0..=0x1f] => {

@@ -121,8 +121,8 @@ under a stored id takes the place of the stored one. Ids should not start anew w
 
 /// Keep the first of each group of near-duplicates.
 ///
-/// Reads JSON lines, CSV, TSV, Parquet, web archives, text files and folders of them, plain or compressed with gzip or
-/// zstd, and drops every document that is within --max-distance bits of one that was kept before.
+/// Reads JSON lines, CSV, TSV, Parquet, web archives, text files and folders of them, plain or compressed with gzip,
+/// zstd or LZ4, and drops every document that is within --max-distance bits of one that was kept before.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = DEDUP_EXAMPLES, after_help = "See --help for examples.")]
 pub(crate) struct Dedup {

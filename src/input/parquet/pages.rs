@@ -16,9 +16,9 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use super::codec::Codec;
 use super::delta;
 use super::group::damaged;
-use super::head::uncompressed_bytes;
 use super::lost::over_limit;
 use super::plain::{check_strings, present};
+use super::thrift::uncompressed_bytes;
 
 /// A page may be so many times as long as the longest record, since it has many.
 const PAGE_RECORDS: usize = 8;

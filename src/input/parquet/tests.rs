@@ -190,6 +190,20 @@ fn a_page_whose_head_gives_its_size_twice_is_damage() {
     assert!(found[0].contains("the head of a page gives a field twice"), "{found:?}");
 }
 
+/// Found by fuzzing: the crate passes over a list of truth values one by one, whose bytes it does not look for.
+#[test]
+fn a_footer_with_a_list_of_two_thousand_million_is_refused() {
+    let bytes = write(WriterProperties::default(), &[&texts(3)]);
+    let length = usize::try_from(u32::from_le_bytes(*bytes[..bytes.len() - 4].last_chunk().unwrap())).unwrap();
+    let (front, footer) = bytes[..bytes.len() - 8].split_at(bytes.len() - 8 - length);
+    // A field that nobody knows, of a hundred lists.
+    let lists = [[0xf1, 0xff, 0xff, 0xff, 0xff, 7]; 100].concat();
+    let footer = [&footer[..length - 1], &[0x09, 0xd0, 0x0f, 0xf9, 100], &lists, &[0]].concat();
+    let tail = [&u32::try_from(footer.len()).unwrap().to_le_bytes()[..], b"PAR1"].concat();
+    let found = read_bytes(&[front, &footer, &tail].concat(), fields(Some("id"), "text"));
+    assert!(found.len() == 1 && found[0].contains("(a head has a list of truth values)"), "{found:?}");
+}
+
 /// A column of nulls is a run of a few bytes, however many there are.
 #[test]
 fn a_small_file_of_rows_without_end_is_refused() {

@@ -68,7 +68,7 @@ pub(super) fn parse(head: &[u8]) -> Result<Head, HeadError> {
     let media_type = String::from_utf8_lossy(line.media_type).into_owned();
     let kind = if uri.starts_with("filedesc:") { Type::Warcinfo } else { Type::Response };
     let media_type = Some(media_type).filter(|name| !["", "-", "no-type", "unknown", "unk"].contains(&&name[..]));
-    Ok(Head { kind, uri: Some(uri), id: None, media_type, length: line.length })
+    Ok(Head { kind, uri: Some(uri), id: None, media_type, length: line.length, counts_line_ends: false })
 }
 
 #[cfg(test)]

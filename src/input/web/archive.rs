@@ -13,9 +13,9 @@ use std::sync::Arc;
 use super::fields::end_of_head;
 use super::head::{Dialect, Found, Head, HeadError};
 use super::members::{Compression, Damage, Members};
-use super::raw::Raw;
 use super::{arc, capture, warc};
 use crate::input::opened::Opened;
+use crate::input::raw::Raw;
 use crate::input::record::{BadRecord, Offset, Origin, Parsing, RawRecord};
 
 /// The longest head.
@@ -62,6 +62,7 @@ impl Archive {
             _ if dialect.begins(&first) != Some(false) => Compression::None,
             "gz" => Compression::Gzip,
             "zst" | "zstd" => Compression::Zstd,
+            "lz4" => Compression::Lz4,
             _ => Compression::None,
         };
         Self {
@@ -194,6 +195,9 @@ impl Archive {
                 // Otherwise what follows is no record, and it will be told as such.
             }
         }
+        if head.counts_line_ends && content.ends_with(b"\r\n\r\n") {
+            content.truncate(content.len() - 4);
+        }
         if let Some(reason) = capture::reason_against(&head, self.dialect, &content) {
             self.parsing.passed_over.count(reason);
             return Ok(());
@@ -255,6 +259,10 @@ impl Archive {
             HeadError::BadLength(length) => {
                 (format!("the length {length:?} is no number"), "mend what writes the file")
             }
+            HeadError::ShorterThanHead(length) => (
+                format!("the length is given as {length}, which is less than that of its head"),
+                "mend what writes the file",
+            ),
         }))
     }
 

@@ -59,7 +59,9 @@ fn is_http(kind: Type, media_type: Option<&str>, dialect: Dialect, content: &[u8
         (_, Type::Conversion, _) => false,
         // The type is that of the response. What came without a head is taken as it is.
         (Dialect::Arc, ..) | (Dialect::Warc, Type::Response, None) => Response::parse(content).is_some(),
-        (Dialect::Warc, _, media_type) => media_type.is_some_and(|name| media::essence(name) == "application/http"),
+        (Dialect::Warc, _, media_type) => media_type.is_some_and(|name| {
+            ["application/http", "message/http", "message/https"].contains(&media::essence(name).as_str())
+        }),
     }
 }
 

@@ -46,6 +46,8 @@ pub(super) struct Head {
     pub(super) id: Option<String>,
     pub(super) media_type: Option<String>,
     pub(super) length: u64,
+    /// Whether the length may count the two line ends behind the content.
+    pub(super) counts_line_ends: bool,
 }
 
 /// Why a head is of no use.
@@ -53,6 +55,8 @@ pub(super) struct Head {
 pub(super) enum HeadError {
     NoLength,
     BadLength(String),
+    /// Of a length that counts the head.
+    ShorterThanHead(u64),
 }
 
 /// A record that holds a document.

@@ -1,4 +1,4 @@
-//! The members of a file: those of gzip, the frames of zstd, or all of a file that is not compressed.
+//! The members of a file: those of gzip, the frames of zstd or LZ4, or all of a file that is not compressed.
 //!
 //! Tools write a member for each record, so that a damaged one takes no other with it.
 
@@ -7,9 +7,10 @@ use std::io;
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective, get_error_name};
 
-use super::raw::Raw;
 use super::skippable::{self, Skipped};
 use crate::input::gzip;
+use crate::input::lz4::{self, Frame};
+use crate::input::raw::Raw;
 use crate::input::record::Offset;
 use crate::input::stream::MAX_WINDOW_LOG;
 
@@ -41,12 +42,22 @@ pub(super) enum Compression {
     None,
     Gzip,
     Zstd,
+    Lz4,
 }
 
 enum Codec {
     Plain,
-    Gzip { inflate: Decompress, crc: Crc },
-    Zstd { context: DCtx<'static> },
+    Gzip {
+        inflate: Decompress,
+        crc: Crc,
+    },
+    Zstd {
+        context: DCtx<'static>,
+    },
+    /// The frame that is open.
+    Lz4 {
+        frame: Option<Frame>,
+    },
 }
 
 /// A file, member by member.
@@ -78,12 +89,14 @@ impl Members {
         let compression = match raw.buffered() {
             [0x1f, 0x8b, 8, ..] => Compression::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+            bytes if bytes.starts_with(&lz4::MAGIC) => Compression::Lz4,
             _ => assumed,
         };
         let codec = match compression {
             Compression::None => Codec::Plain,
             Compression::Gzip => Codec::Gzip { inflate: Decompress::new(false), crc: Crc::new() },
             Compression::Zstd => Codec::Zstd { context: context() },
+            Compression::Lz4 => Codec::Lz4 { frame: None },
         };
         let (out, is_first) = (Vec::new(), true);
         Self { raw, codec, is_open: false, member: 0, inside: 0, out, at: 0, is_first, damage: None }
@@ -168,6 +181,13 @@ impl Members {
                     return Err(damaged("something that is no zstd frame stands here"));
                 }
                 let _ = context.reset(ResetDirective::SessionOnly);
+            }
+            Codec::Lz4 { frame } => {
+                if raw.ahead(1)?.is_empty() {
+                    return Ok(false);
+                }
+                self.member = raw.offset();
+                *frame = Some(Frame::open(raw).map_err(|e| of_frame(&e))?);
             }
         }
         self.is_open = true;
@@ -270,6 +290,10 @@ impl Members {
                     Err(code) => return Err(damaged(format!("the zstd frame is damaged ({})", get_error_name(code)))),
                 }
             }
+            Codec::Lz4 { frame } => match frame {
+                Some(frame) => !frame.next_block(raw, &mut self.out).map_err(|e| of_frame(&e))?,
+                None => true,
+            },
         };
         self.is_open = !ended;
         Ok(())
@@ -285,6 +309,7 @@ impl Members {
             Codec::Plain => return false,
             Codec::Gzip { .. } => &[0x1f, 0x8b, 8],
             Codec::Zstd { .. } => &[0x28, 0xb5, 0x2f, 0xfd],
+            Codec::Lz4 { .. } => &lz4::MAGIC,
         };
         // A damaged member may have been read beyond its end. The first step is needed, or it would be found again.
         let here = self.raw.offset();
@@ -328,9 +353,24 @@ impl Members {
                 let _ = context.decompress_stream(&mut to, &mut from);
                 to.pos()
             }
+            Codec::Lz4 { .. } => {
+                // It decodes up to where the next literals do not fit.
+                out.resize(CHUNK_BYTES, 0);
+                lz4::beginning(bytes, &mut out);
+                PROBE_BYTES
+            }
         };
         out.truncate(written);
         out
+    }
+}
+
+/// What is wrong with a frame of LZ4.
+fn of_frame(error: &io::Error) -> Damage {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => damaged("the LZ4 frame ends too early"),
+        io::ErrorKind::InvalidData | io::ErrorKind::Other => damaged(format!("the LZ4 frame is damaged ({error})")),
+        _ => damaged(format!("the file cannot be read ({error})")),
     }
 }
 

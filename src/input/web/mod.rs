@@ -4,12 +4,12 @@ mod arc;
 mod archive;
 mod capture;
 mod coding;
+mod draft;
 mod fields;
 mod head;
 mod http;
 mod media;
 mod members;
-mod raw;
 mod skippable;
 mod warc;
 

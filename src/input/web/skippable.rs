@@ -1,7 +1,7 @@
 //! Frames of zstd that hold no content; the first of a web archive may hold the dictionary of all others.
 
 use super::members::Damage;
-use super::raw::Raw;
+use crate::input::raw::Raw;
 
 /// The number of the skippable frame that holds a dictionary (IIPC, WARC with zstd, 1.0).
 const DICTIONARY: u8 = 0x5d;

@@ -1,5 +1,7 @@
-//! The heads of WARC records (ISO 28500, and the drafts before it from 0.17 on).
+//! The heads of WARC records (ISO 28500, and the drafts before it from 0.17 on). Those of the first drafts are told apart by their
+//! first line.
 
+use super::draft;
 use super::fields::Fields;
 use super::head::{Head, HeadError};
 
@@ -18,7 +20,7 @@ pub(super) enum Type {
 }
 
 impl Type {
-    fn of_name(name: &str) -> Self {
+    pub(super) fn of_name(name: &str) -> Self {
         let known = [
             ("response", Self::Response),
             ("resource", Self::Resource),
@@ -35,6 +37,14 @@ impl Type {
 
 /// Whether bytes at the start of a line begin a record; `None` where more of them are needed.
 pub(super) fn begins(bytes: &[u8]) -> Option<bool> {
+    match (begins_with_version(bytes), draft::begins(bytes)) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (Some(false), Some(false)) => Some(false),
+        _ => None,
+    }
+}
+
+fn begins_with_version(bytes: &[u8]) -> Option<bool> {
     let magic = b"WARC/";
     let known = bytes.len().min(magic.len());
     if bytes[..known] != magic[..known] {
@@ -60,9 +70,14 @@ fn is_version(line: &[u8]) -> bool {
 
 /// Finds a record that begins at the start of a line behind the first.
 pub(super) fn find(bytes: &[u8]) -> Option<usize> {
-    memchr::memmem::find_iter(bytes, b"\nWARC/")
-        .map(|end| end + 1)
-        .find(|&start| begins(&bytes[start..]) == Some(true) && is_field_next(&bytes[start..]))
+    let starts = |magic: &'static [u8]| memchr::memmem::find_iter(bytes, magic).map(|end| end + 1);
+    let found = starts(b"\nWARC/").find(|&start| {
+        let record = &bytes[start..];
+        (begins_with_version(record) == Some(true) && is_field_next(record)) || draft::begins(record) == Some(true)
+    });
+    let before = &bytes[..found.unwrap_or(bytes.len())];
+    let in_small_letters = memchr::memmem::find_iter(before, b"\nwarc/").map(|end| end + 1);
+    in_small_letters.into_iter().find(|&start| draft::begins(&bytes[start..]) == Some(true)).or(found)
 }
 
 /// Whether the second line is a field, so that a text about the format is not taken for it.
@@ -75,6 +90,9 @@ fn is_field_next(bytes: &[u8]) -> bool {
 
 /// Reads a head, the empty line included.
 pub(super) fn parse(head: &[u8]) -> Result<Head, HeadError> {
+    if draft::begins(head) == Some(true) {
+        return draft::parse(head);
+    }
     let first = memchr::memchr(b'\n', head).map_or(head.len(), |end| end + 1);
     let fields = Fields::parse(&head[first..]);
     let text = |name: &str| fields.first(name).map(str::to_owned).filter(|value| !value.is_empty());
@@ -91,6 +109,7 @@ pub(super) fn parse(head: &[u8]) -> Result<Head, HeadError> {
         id: text("warc-record-id").map(bare),
         media_type: text("content-type"),
         length,
+        counts_line_ends: false,
     })
 }
 

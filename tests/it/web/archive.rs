@@ -162,3 +162,48 @@ fn html_is_taken_as_it_is_asked() {
     let read = read_warc(&bytes.concat());
     assert_eq!((&read.documents[0].1[..], &read.documents[1].1[..]), ("a <b> c", "a\nb\nc < d"));
 }
+
+/// The first drafts, as their two writers have them: the length counts the head, and the line ends behind the content or not.
+#[test]
+fn records_of_the_first_drafts_are_read() {
+    let record = |head: &str, fields: &str, content: &[u8], counted: usize| {
+        let (version, rest) = head.split_once(" LENGTH ").unwrap();
+        // Of as many digits, whatever the length.
+        let line = |length: usize| format!("{version} {length:012} {rest}\r\n{fields}\r\n");
+        let length = line(0).len() + content.len() + counted;
+        [line(length).as_bytes(), content, b"\r\n\r\n"].concat()
+    };
+    let page = http("200 OK", "Content-Type: text/html", "<p>One page.");
+    let large = http("200 OK", "Content-Type: text/plain\r\nContent-Length: 7", "text 2\n");
+    let small = "warc/0.9 LENGTH response http://a/1 20060825210905 message/http uuid:1-2-3";
+    let capital =
+        "WARC/0.9 LENGTH response http://a/2 20060825210905 uuri:4;type=response application/http; msgtype=response";
+    let records = [
+        record("warc/0.9 LENGTH warcinfo filedesc://a.warc 20060825210905 text/xml uuid:0", "", b"<x/>", 4),
+        record(small, "IP-Address: 192.0.2.7\r\n", &page, 4),
+        record(capital, "Related-Record-ID: uuri:5\r\n", &large, 0),
+        record("WARC/0.10 LENGTH resource http://a/3 20060825210905 uuid:6 text/plain", "", b"text 3", 0),
+        record(
+            "WARC/0.9 LENGTH request http://a/2 20060825210905 uuri:5 application/http",
+            "",
+            b"GET / HTTP/1.0\r\n\r\n",
+            0,
+        ),
+    ];
+    let expected = [("http://a/1", "One page."), ("http://a/2", "text 2\n"), ("http://a/3", "text 3")];
+    for (packing, bytes) in packings(&records) {
+        let read = read_bytes("f.warc", &bytes, |inputs| inputs);
+        assert_eq!(read.errors, [""; 0], "{packing}");
+        assert_eq!(read.documents, expected.map(|(id, text)| (id.to_owned(), text.to_owned())), "{packing}");
+        assert_eq!(read.passed_over, "1 requests, 1 descriptions of the archive", "{packing}");
+    }
+    let read = read_bytes("f", &records.concat(), by_record_id);
+    let ids: Vec<&str> = read.documents.iter().map(|(id, _)| &id[..]).collect();
+    assert_eq!(ids, ["uuid:1-2-3", "uuri:4;type=response", "uuid:6"]);
+    // Between two others is a record that tells of less than its head.
+    let short = b"WARC/0.9 10 resource http://a/4 20060825210905 uuid:7 text/plain\r\n\r\ntext 4\r\n\r\n";
+    let read = read_bytes("f", &[&records[1][..], short, &records[3]].concat(), |inputs| inputs);
+    assert_eq!(read.documents.len(), 2, "{:?}", read.documents);
+    let [error] = &read.errors[..] else { panic!("{:?}", read.errors) };
+    assert!(error.contains("the length is given as 10, which is less than that of its head"), "{error}");
+}

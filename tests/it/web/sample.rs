@@ -51,6 +51,13 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+pub(crate) fn lz4(bytes: &[u8]) -> Vec<u8> {
+    let info = lz4_flex::frame::FrameInfo::new().content_checksum(true);
+    let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, Vec::new());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
     encoder.include_checksum(true).unwrap();
@@ -84,6 +91,9 @@ pub(crate) fn packings(records: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
         ("gzip-each", records.iter().flat_map(|record| gzip(record)).collect()),
         // As block compressors do it, and padded.
         ("gzip-blocks", [all.chunks(97).flat_map(gzip).collect(), vec![0; 100]].concat()),
+        ("lz4-whole", lz4(&all)),
+        ("lz4-each", records.iter().flat_map(|record| lz4(record)).collect()),
+        ("lz4-blocks", all.chunks(997).flat_map(lz4).collect()),
         ("zstd-whole", zstd(&all)),
         ("zstd-each", records.iter().flat_map(|record| zstd(record)).collect()),
         ("zstd-blocks", all.chunks(1001).flat_map(zstd).collect()),

@@ -75,7 +75,7 @@ impl Records {
 /// The format that the name of a file tells.
 fn by_name(path: &Path) -> Option<LoadFormat> {
     let is_compressed =
-        path.extension().is_some_and(|e| ["gz", "zst", "zstd"].iter().any(|c| e.eq_ignore_ascii_case(c)));
+        path.extension().is_some_and(|e| ["gz", "zst", "zstd", "lz4"].iter().any(|c| e.eq_ignore_ascii_case(c)));
     let bare = if is_compressed { path.with_extension("") } else { path.to_owned() };
     match bare.extension()?.to_str()?.to_ascii_lowercase().as_str() {
         "u64" | "u64le" | "bin" => Some(LoadFormat::U64Le),
@@ -130,7 +130,7 @@ impl LoadFormat {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum FileCompression {
-    /// With gzip or zstd where they begin so
+    /// With gzip, zstd or LZ4 where they begin so
     Auto,
     /// Not at all, however they begin
     None,

@@ -10,7 +10,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 const KEPT_BYTES: usize = 1 << 20;
 
 /// A file being read.
-pub(super) struct Raw {
+pub(in crate::input) struct Raw {
     file: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     /// The next byte in the buffer.
@@ -30,17 +30,17 @@ impl fmt::Debug for Raw {
 
 impl Raw {
     /// Takes what was read of the file already, and the rest.
-    pub(super) fn new(first: Vec<u8>, rest: Box<dyn Read + Send>) -> Self {
+    pub(in crate::input) fn new(first: Vec<u8>, rest: Box<dyn Read + Send>) -> Self {
         Self { file: rest, buffer: first, at: 0, base: 0, ended: false, returned: 0 }
     }
 
     /// Returns where in the file the next byte is.
-    pub(super) fn offset(&self) -> u64 {
+    pub(in crate::input) fn offset(&self) -> u64 {
         self.base + self.at as u64
     }
 
     /// Returns the next bytes without consuming them: as many as asked for, or more, or all that are left.
-    pub(super) fn ahead(&mut self, count: usize) -> io::Result<&[u8]> {
+    pub(in crate::input) fn ahead(&mut self, count: usize) -> io::Result<&[u8]> {
         while self.buffer.len() - self.at < count && !self.ended {
             if self.at > 2 * KEPT_BYTES {
                 let gone = self.at - KEPT_BYTES;
@@ -63,17 +63,17 @@ impl Raw {
     }
 
     /// Returns what was read ahead already.
-    pub(super) fn buffered(&self) -> &[u8] {
+    pub(in crate::input) fn buffered(&self) -> &[u8] {
         &self.buffer[self.at..]
     }
 
-    pub(super) fn consume(&mut self, count: usize) {
+    pub(in crate::input) fn consume(&mut self, count: usize) {
         self.at += count.min(self.buffer.len() - self.at);
     }
 
     /// Goes back to a place in the file, or as near to it as is kept. Once as much was given back as was read, it
     /// stays where it is.
-    pub(super) fn back_to(&mut self, offset: u64) {
+    pub(in crate::input) fn back_to(&mut self, offset: u64) {
         let at = usize::try_from(offset.saturating_sub(self.base)).unwrap_or(usize::MAX).min(self.at);
         let distance = (self.at - at) as u64;
         if self.returned + distance <= self.offset() + (16 << 20) {

@@ -1,9 +1,12 @@
-//! The head of a page: a structure in Thrift's compact protocol, read before the crate takes memory by what it says.
+//! Structures in Thrift's compact protocol, walked before the crate reads them.
 //!
-//! The crate takes the last of several values of a field, wherever it stands. So that it takes the size that was looked at, a
-//! head that gives a field twice is refused.
+//! The crate takes the last of several values of a field, wherever it stands. So that it takes the size of a page that was
+//! looked at, a head that gives a field twice is refused. And it passes over a list of truth values without looking at its
+//! bytes, so that a few of them may tell of as many as two thousand million: Parquet has no such lists in its heads and its
+//! footer, and they are refused. All other lists end where the bytes do.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use parquet::errors::Result;
 
@@ -15,10 +18,28 @@ const DEEPEST: usize = 16;
 /// The field with the length of the page uncompressed, the second one.
 const UNCOMPRESSED_SIZE: i64 = 2;
 
-/// Reads a head, and returns how long the page is uncompressed by it; `None` where that is no size. What of the head stands
+/// What stands behind a footer: its length, and the magic of a file that is not encrypted.
+const TAIL_BYTES: u64 = 8;
+
+/// Walks through the footer of a file, if it has one. What else is wrong with the file is for the crate to say.
+pub(super) fn check_footer(file: &File) -> Result<()> {
+    let mut reader = BufReader::new(file);
+    let Some(end) = reader.seek(SeekFrom::End(0))?.checked_sub(TAIL_BYTES) else { return Ok(()) };
+    reader.seek(SeekFrom::Start(end))?;
+    let mut length = [0; 4];
+    let mut magic = [0; 4];
+    reader.read_exact(&mut length)?;
+    reader.read_exact(&mut magic)?;
+    let length = u64::from(u32::from_le_bytes(length));
+    let (Some(start), b"PAR1") = (end.checked_sub(length), &magic) else { return Ok(()) };
+    reader.seek(SeekFrom::Start(start))?;
+    Structure { bytes: reader.take(length) }.skip(STRUCT, 0)
+}
+
+/// Reads the head of a page, and returns how long the page is uncompressed by it; `None` where that is no size. What of the head stands
 /// in a file is read, and no memory is taken for it.
 pub(super) fn uncompressed_bytes(head: impl Read) -> Result<Option<usize>> {
-    let mut head = Head { bytes: head };
+    let mut head = Structure { bytes: head };
     let (mut last, mut size) = (0, None);
     while let Some((kind, field)) = head.field(last)? {
         if field <= last {
@@ -48,14 +69,14 @@ const LIST: u8 = 9;
 const SET: u8 = 10;
 const STRUCT: u8 = 12;
 
-struct Head<R> {
+struct Structure<R> {
     bytes: R,
 }
 
-impl<R: Read> Head<R> {
+impl<R: Read> Structure<R> {
     fn byte(&mut self) -> Result<u8> {
         let mut byte = [0];
-        self.bytes.read_exact(&mut byte).map_err(|_| damaged("the head of a page does not end"))?;
+        self.bytes.read_exact(&mut byte).map_err(|_| damaged("a head does not end"))?;
         Ok(byte[0])
     }
 
@@ -68,7 +89,7 @@ impl<R: Read> Head<R> {
                 return Ok(value);
             }
         }
-        Err(damaged("a number in the head of a page does not end"))
+        Err(damaged("a number in a head does not end"))
     }
 
     /// The type and the number of the next field; `None` at the end of the structure.
@@ -89,16 +110,12 @@ impl<R: Read> Head<R> {
 
     fn skip_bytes(&mut self, count: u64) -> Result<()> {
         let skipped = std::io::copy(&mut self.bytes.by_ref().take(count), &mut std::io::sink());
-        if skipped.is_ok_and(|skipped| skipped == count) {
-            Ok(())
-        } else {
-            Err(damaged("the head of a page does not end"))
-        }
+        if skipped.is_ok_and(|skipped| skipped == count) { Ok(()) } else { Err(damaged("a head does not end")) }
     }
 
     fn skip(&mut self, kind: u8, depth: usize) -> Result<()> {
         if depth == DEEPEST {
-            return Err(damaged("the head of a page is nested too deep"));
+            return Err(damaged("a head is nested too deep"));
         }
         match kind {
             TRUE | FALSE => Ok(()),
@@ -113,12 +130,10 @@ impl<R: Read> Head<R> {
                 let head = self.byte()?;
                 let (few, kind) = (head >> 4, head & 0x0f);
                 let count = if few == 15 { self.number()? } else { few.into() };
-                for _ in 0..count {
-                    // In a list, unlike in a structure, a truth value takes a byte.
-                    let kind = if matches!(kind, TRUE | FALSE) { BYTE } else { kind };
-                    self.skip(kind, depth + 1)?;
+                if matches!(kind, TRUE | FALSE) && count > 0 {
+                    return Err(damaged("a head has a list of truth values"));
                 }
-                Ok(())
+                (0..count).try_for_each(|_| self.skip(kind, depth + 1))
             }
             STRUCT => {
                 while let Some((kind, _)) = self.field(0)? {
@@ -126,7 +141,7 @@ impl<R: Read> Head<R> {
                 }
                 Ok(())
             }
-            _ => Err(damaged("the head of a page has a field of an unknown type")),
+            _ => Err(damaged("a head has a field of an unknown type")),
         }
     }
 }
@@ -148,7 +163,7 @@ mod tests {
             assert!(size(&head[..cut]).unwrap_err().contains("does not end"), "{cut}");
         }
         let strings =
-            [0x15, 0, 0x15, 2, 0x18, 3, b'a', b'b', b'c', 0x17, 0, 0, 0, 0, 0, 0, 0, 0, 0x19, 0x31, 1, 2, 1, 0];
+            [0x15, 0, 0x15, 2, 0x18, 3, b'a', b'b', b'c', 0x17, 0, 0, 0, 0, 0, 0, 0, 0, 0x19, 0x33, 1, 2, 1, 0];
         assert_eq!(size(&strings), Ok(Some(1)));
         // The number of a field in full.
         assert_eq!(size(&[0x05, 4, 8, 0]), Ok(Some(4)));
@@ -158,9 +173,21 @@ mod tests {
             "none, and a negative one"
         );
         let endless = [0x15, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
-        assert!(size(&endless).unwrap_err().contains("a number in the head"));
+        assert!(size(&endless).unwrap_err().contains("a number in a head"));
         assert!(size(&[0x1d, 0, 0]).unwrap_err().contains("unknown type"));
         assert!(size(&[0x1c; 100]).unwrap_err().contains("too deep"));
+    }
+
+    /// Of 2^31 - 1 truth values, in a list and in one within another.
+    #[test]
+    fn lists_that_take_no_bytes_are_refused() {
+        let many = [0xf1, 0xff, 0xff, 0xff, 0xff, 7];
+        let in_list = [&[0x15, 0, 0x15, 8, 0x19][..], &many, &[0]].concat();
+        let in_lists = [&[0x15, 0, 0x15, 8, 0x19, 0x19][..], &many, &[0]].concat();
+        for head in [in_list, in_lists] {
+            assert!(size(&head).unwrap_err().contains("a list of truth values"), "{head:?}");
+        }
+        assert_eq!(size(&[0x15, 0, 0x15, 8, 0x19, 0x01, 0]), Ok(Some(4)), "an empty one");
     }
 
     #[test]
