@@ -17,7 +17,7 @@ use super::codec::Codec;
 use super::delta;
 use super::group::damaged;
 use super::lost::over_limit;
-use super::plain::{check_strings, present};
+use super::plain::{check_numbers, check_strings, present};
 use super::thrift::uncompressed_bytes;
 
 /// A page may be so many times as long as the longest record, since it has many.
@@ -192,11 +192,19 @@ impl Checked {
     fn check_values(&self, page: &mut Bytes, levels_end: usize, encoding: &mut Encoding, count: u64) -> Result<()> {
         match *encoding {
             Encoding::PLAIN => {}
-            Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY if self.has_dictionary => {}
+            Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY if self.has_dictionary => {
+                return check_numbers(&page[levels_end..], count);
+            }
             Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => {
                 return Err(damaged("a page needs a dictionary, and there is none"));
             }
-            Encoding::BYTE_STREAM_SPLIT | Encoding::DELTA_BINARY_PACKED if self.type_ != Type::BYTE_ARRAY => {}
+            Encoding::BYTE_STREAM_SPLIT if self.type_ != Type::BYTE_ARRAY => {
+                let bytes = page.len() - levels_end;
+                if bytes as u64 != count.saturating_mul(self.width as u64) {
+                    return Err(damaged(&format!("a page has {count} values of {} bytes in {bytes}", self.width)));
+                }
+            }
+            Encoding::DELTA_BINARY_PACKED if self.type_ != Type::BYTE_ARRAY => {}
             Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY if self.type_ == Type::BYTE_ARRAY => {}
             other => return Err(damaged(&format!("a page is in the encoding {other}"))),
         }

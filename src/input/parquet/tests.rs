@@ -190,6 +190,25 @@ fn a_page_whose_head_gives_its_size_twice_is_damage() {
     assert!(found[0].contains("the head of a page gives a field twice"), "{found:?}");
 }
 
+/// Found by fuzzing: the crate takes the bytes of each value from as many places as it has bytes, which may lie behind the end.
+#[test]
+fn a_page_of_split_bytes_is_as_long_as_its_values() {
+    let texts = texts(40);
+    let properties = WriterProperties::builder().set_dictionary_enabled(false);
+    let properties = properties.set_column_encoding("n".into(), Encoding::BYTE_STREAM_SPLIT).build();
+    let bytes = write(properties, &[&texts]);
+    let whole = read_bytes(&bytes, fields(Some("n"), "text"));
+    assert_eq!(whole, expected(&texts, |at| number(at).to_string()));
+    // Of the head of the page the number of values, 40 in zigzag, and the encoding.
+    let place = bytes.windows(4).position(|head| head == [0x15, 80, 0x15, 18]).unwrap();
+    for count in [39, 41, 50] {
+        let mut other = bytes.clone();
+        other[place + 1] = 2 * count;
+        let found = read_bytes(&other, fields(Some("n"), "text"));
+        assert!(found[0].contains(&format!("a page has {count} values of 4 bytes in 160")), "{count}: {found:?}");
+    }
+}
+
 /// Found by fuzzing: the crate passes over a list of truth values one by one, whose bytes it does not look for.
 #[test]
 fn a_footer_with_a_list_of_two_thousand_million_is_refused() {

@@ -182,7 +182,7 @@ fn records_of_the_first_drafts_are_read() {
         record("warc/0.9 LENGTH warcinfo filedesc://a.warc 20060825210905 text/xml uuid:0", "", b"<x/>", 4),
         record(small, "IP-Address: 192.0.2.7\r\n", &page, 4),
         record(capital, "Related-Record-ID: uuri:5\r\n", &large, 0),
-        record("WARC/0.10 LENGTH resource http://a/3 20060825210905 uuid:6 text/plain", "", b"text 3", 0),
+        record("WARC/0.10 LENGTH resource http://a/3 20060825210905 uuid:6 text/plain", "", b"text 3", 4),
         record(
             "WARC/0.9 LENGTH request http://a/2 20060825210905 uuri:5 application/http",
             "",

@@ -29,7 +29,7 @@ pub(crate) struct Web {
     /// What is taken of HTML, in web archives and in the field or column of --html-field
     #[arg(long, value_name = "WHAT", default_value = "main")]
     pub(crate) html: HtmlText,
-    /// The field or column with HTML, in JSON lines, tables and Parquet, in place of one with a text
+    /// The field or column with HTML, in place of the one of --text-field
     #[arg(long, value_name = "NAME", conflicts_with = "text_field")]
     pub(crate) html_field: Option<String>,
     /// What the ids are, in web archives

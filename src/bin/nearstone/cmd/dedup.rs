@@ -69,8 +69,8 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
         Err(e) if e.is::<Interrupted>() => run.settle().and(Err(e)),
         failed => failed,
     };
-    // However the run has ended, what it has stored is to last; and before an output appears.
-    let flushed = store.flush();
+    // However the run has ended, what it has stored is to last; and before an output appears. A temporary store is not.
+    let flushed = if temporary.is_none() { store.flush() } else { Ok(()) };
     if let Err(e) = ended {
         let is_more_wanted = args.store.is_some() || args.duplicates.is_some();
         return Err(if is_broken_pipe(&e) && is_more_wanted {
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Dedup) -> anyhow::Result<Outcome> {
     let (counts, groups) = run.finish()?;
     progress.finish();
     if !args.input.quiet {
-        summary::print(&counts, &passed_over, &store, begun)?;
+        summary::print(&counts, &passed_over, &store, temporary.is_some(), begun)?;
     }
     groups.print(args.show_groups);
     if temporary.is_none() {

@@ -13,6 +13,7 @@ pub(super) fn print(
     counts: &Counts,
     passed_over: &PassedOver,
     store: &SimhashStore,
+    is_temporary: bool,
     begun: Instant,
 ) -> nearstone::Result<()> {
     let stats = store.stats()?;
@@ -40,14 +41,14 @@ pub(super) fn print(
         say!("bad records       {} (passed over)", thousands(counts.bad));
     }
     tell_passed_over(passed_over);
-    let data = stats.table_bytes + stats.document_bytes + stats.holder_bytes;
-    say!(
-        "store             {} documents, {} of data, {} bytes each; {} on disk",
-        thousands(stats.approximate_documents),
-        bytes(data),
-        ratio(data, stats.approximate_documents),
-        bytes(stats.disk_bytes)
-    );
+    let (kept, disk) = (thousands(stats.approximate_documents), bytes(stats.disk_bytes));
+    if is_temporary {
+        say!("temporary store   {kept} documents, {disk} on disk");
+    } else {
+        let data = stats.table_bytes + stats.document_bytes + stats.holder_bytes;
+        let each = ratio(data, stats.approximate_documents);
+        say!("store             {kept} documents, {} of data, {each} bytes each; {disk} on disk", bytes(data));
+    }
     let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
     let rate = thousands(documents.saturating_mul(1000) / millis);
     say!("time              {} s, {rate} documents/s", ratio(millis, 1000));
