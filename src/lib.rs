@@ -1,7 +1,7 @@
 //! An embedded, persistent near-duplicate store: every stored document within k bits, found with a
 //! handful of prefix seeks, larger than RAM.
 //!
-//! A document becomes a [`Fingerprint`], 64 bits of which similar documents share most. A [`Store`] keeps
+//! A document becomes a [`Fingerprint`], 64 bits of which similar documents share most (or a MinHash [`Signature`]). A [`Store`] keeps
 //! the fingerprints of very many documents on disk and answers, exactly: which of them differ from this
 //! one in at most k bits? Crawlers ask and store in one step, from many threads:
 //!
@@ -35,6 +35,7 @@
 //! | to | use |
 //! |---|---|
 //! | keep documents and find near ones | [`SimhashStore`], which is [`Store`]`<`[`Fingerprint`]`>`, with [`Options`] |
+//! | keep signatures, and find similar ones | [`MinhashStore`], of a [`MinhashDesign`]; [`SignaturePairs`] |
 //! | choose what a call survives, and how much it may do | [`Durability`], [`Limits`] |
 //! | store many at once, with payloads | [`NewDocument`] |
 //! | load a whole corpus, or what another machine has sorted | [`BulkLoader`] with [`LoadOptions`] and [`LoadReport`] |
