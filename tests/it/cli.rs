@@ -307,6 +307,48 @@ fn plan_lists_the_frontier_and_marks_the_pick() {
 }
 
 #[test]
+fn plan_lists_bands_for_a_similarity() {
+    let shell = Shell::new();
+    let ran = shell.run(&["plan", "--similarity", "0.8"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.lines().any(|line| line.starts_with("* 13x7 ")), "{}", ran.out);
+    assert!(ran.err.contains("13x7 is picked for 95 %") && ran.err.contains("0.035"), "{}", ran.err);
+    let planned = |more: &[&str]| -> serde_json::Value {
+        let ran = shell.run(&[&["plan", "--similarity", "0.8", "--json"], more].concat());
+        serde_json::from_str(&ran.out).unwrap()
+    };
+    let plans = |more: &[&str]| planned(more)["plans"].as_array().unwrap().clone();
+    let picked = |more: &[&str]| plans(more).iter().find(|plan| plan["picked"] == true).unwrap().clone();
+    let of = |plan: &serde_json::Value, name: &str| plan[name].as_f64().unwrap();
+    let plan = picked(&[]);
+    assert_eq!(plans(&[]).iter().filter(|plan| plan["picked"] == true).count(), 1);
+    assert!(of(&plan, "recall") >= 0.95 && planned(&[])["documents"] == 1_000_000);
+    // More is found by laxer bands, and a thousand times the documents are a thousand times the candidates.
+    let more = picked(&["--recall", "0.99"]);
+    assert!(of(&more, "recall") >= 0.99 && of(&more, "candidate_rate") > of(&plan, "candidate_rate"));
+    let many = picked(&["--documents", "1G"]);
+    assert!((of(&many, "candidates") / of(&plan, "candidates") - 1000.0).abs() < 0.001);
+    let fewer = picked(&["--max-candidates", "1000"]);
+    assert!(of(&fewer, "bands") < of(&plan, "bands") && of(&fewer, "candidates") <= 1000.0);
+    let ran = shell.run(&["plan", "--similarity", "0.5", "--max-candidates", "1"]);
+    assert!(ran.err.contains("none keep to 1 unrelated"), "{}", ran.err);
+    assert!(of(&picked(&["--rows", "256"]), "rows_per_band") > of(&plan, "rows_per_band"));
+    assert!(of(&picked(&["--row-bits", "8"]), "candidates") > of(&plan, "candidates"));
+    for arguments in [
+        &["plan", "--similarity", "1.5"][..],
+        &["plan", "--similarity", "nan"],
+        &["plan", "--similarity", "0.8", "--max-distance", "3"],
+        &["plan", "--similarity", "0.8", "--rows", "8"],
+        &["plan", "--similarity", "0.8", "--row-bits", "7"],
+        &["plan", "--similarity", "0.01"],
+        &["plan", "--documents", "1M", "--recall", "0.9"],
+        &["plan"],
+    ] {
+        assert_eq!(shell.run(arguments).code, 2, "{arguments:?}");
+    }
+}
+
+#[test]
 fn designs_by_name_and_what_queries_cost() {
     let shell = Shell::new();
     for (name, tables) in [

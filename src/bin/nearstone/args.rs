@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
-use nearstone::{BandDesign, Fingerprint, MinhashDesign, TableDesign};
+use nearstone::{BandDesign, BandPlanner, Fingerprint, MinhashDesign, Signature, TableDesign};
 
 use crate::failure::Usage;
 pub(crate) use analysis::Analysis;
@@ -24,7 +24,7 @@ pub(crate) use input::Input;
 pub(crate) use pairs::{PairFormat, Pairs};
 pub(crate) use records::{Kind, LoadFormat, Records};
 pub(crate) use texts::{Evaluate, Explain, Fingerprints, Idf};
-use values::{count, distance, factor, retention, share, table_distance, threads};
+use values::{count, distance, factor, retention, share, share_alone, table_distance, threads};
 
 /// Find near-duplicate documents, and keep what was seen in a store on disk.
 #[derive(Debug, Parser)]
@@ -218,14 +218,24 @@ pub(crate) struct Create {
 /// Prints the designs that no other beats in disk, cached time and blocks read at once, by their disk,
 /// the pick marked: a prediction for uniform fingerprints and ids of 8 bytes. The model and its formulae
 /// are in docs/design.md.
+///
+/// With --similarity it plans bands of the rows of MinHash signatures instead: for each number of rows in a band the
+/// fewest bands that find as much as --recall asks for, the share of the pairs below the similarity that are found as well, and
+/// how many unrelated documents a query meets.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   nearstone plan --documents 100M
-  nearstone plan --documents 1G --max-distance 3 --also 12:0.01 --aim disk")]
+  nearstone plan --documents 1G --max-distance 3 --also 12:0.01 --aim disk
+  nearstone plan --similarity 0.8 --documents 100M")]
 pub(crate) struct Plan {
-    /// How many documents; K, M and G are thousands, millions, billions
-    #[arg(long, value_name = "N", value_parser = count)]
-    pub(crate) documents: u64,
+    /// How many documents; K, M and G are thousands, millions, billions [default with --similarity: 1M]
+    #[arg(long, value_name = "N", value_parser = count, required_unless_present = "similarity")]
+    pub(crate) documents: Option<u64>,
+    /// Plan bands for pairs of this Jaccard index, 0 to 1
+    #[arg(long, value_name = "JACCARD", value_parser = share_alone, conflicts_with_all = ["max_distance", "also", "skew", "aim"])]
+    pub(crate) similarity: Option<f64>,
+    #[command(flatten)]
+    pub(crate) bands: Bands,
     /// The distance in bits that most queries ask for, inclusive: 0 to 16
     #[arg(long, value_name = "BITS", default_value = "3", value_parser = table_distance)]
     pub(crate) max_distance: u32,
@@ -241,6 +251,26 @@ pub(crate) struct Plan {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What bands are planned for.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Bands {
+    /// The share of the pairs at the similarity that are to be found
+    #[arg(long, value_name = "SHARE", default_value_t = BandPlanner::DEFAULT_RECALL, value_parser = share_alone, requires = "similarity")]
+    pub(crate) recall: f64,
+    /// The rows of a signature, 16 to 1024
+    #[arg(long, value_name = "N", default_value_t = Signature::DEFAULT_ROWS, requires = "similarity")]
+    pub(crate) rows: usize,
+    /// The bits that count of each row: 8, 16 or 32
+    #[arg(long, value_name = "BITS", default_value_t = 32, requires = "similarity")]
+    pub(crate) row_bits: u32,
+    /// The Jaccard index of documents that have nothing to do with each other
+    #[arg(long, value_name = "JACCARD", default_value_t = BandPlanner::DEFAULT_UNRELATED, value_parser = share_alone, requires = "similarity")]
+    pub(crate) unrelated: f64,
+    /// Pick the fewest bands by which a query meets at most so many unrelated documents [default: the strictest bands]
+    #[arg(long, value_name = "N", value_parser = factor, requires = "similarity")]
+    pub(crate) max_candidates: Option<f64>,
 }
 
 /// What a design is picked for.

@@ -82,7 +82,7 @@ impl BandPlanner {
     }
 
     /// Sets how many unrelated candidates a query may have: then the fewest bands that keep to it are picked, which take the
-    /// least disk. Without it those with the fewest candidates are.
+    /// least disk. Without it, and where none keep to it, those with the fewest candidates are.
     #[must_use]
     pub fn max_candidates(self, candidates: f64) -> Self {
         Self { max_candidates: Some(candidates), ..self }

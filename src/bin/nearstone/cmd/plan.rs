@@ -1,5 +1,7 @@
 //! `nearstone plan`
 
+mod bands;
+
 use std::fmt::Write;
 
 use anyhow::Context;
@@ -12,13 +14,17 @@ use crate::output::Output;
 use crate::prose::say;
 
 pub(crate) fn run(args: &args::Plan) -> anyhow::Result<Outcome> {
+    if let Some(similarity) = args.similarity {
+        return bands::run(args, similarity);
+    }
+    let documents = args.documents.context("--documents says for how many")?;
     let shares: f64 = args.also.iter().map(|&(_, share)| share).sum();
     let mut distances: Vec<u32> = args.also.iter().map(|&(distance, _)| distance).chain([args.max_distance]).collect();
     distances.sort_unstable();
     if shares > 1.0 || distances.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(Usage("--also takes each distance once, and shares of together at most 1".to_owned()).into());
     }
-    let mut planner = Planner::new(args.documents, args.max_distance).skew(args.skew);
+    let mut planner = Planner::new(documents, args.max_distance).skew(args.skew);
     for &(distance, share) in &args.also {
         planner = planner.also(distance, share);
     }
@@ -28,7 +34,7 @@ pub(crate) fn run(args: &args::Plan) -> anyhow::Result<Outcome> {
     let mut out = Output::stdout();
     if args.json {
         let rows: Vec<Value> = plans.iter().map(|plan| row(plan, plan.name == pick.name)).collect();
-        out.bytes(format!("{}\n", json!({ "documents": args.documents, "plans": rows })).as_bytes())?;
+        out.bytes(format!("{}\n", json!({ "documents": documents, "plans": rows })).as_bytes())?;
     } else {
         out.bytes(table(&plans, pick).as_bytes())?;
     }
