@@ -10,7 +10,7 @@ use std::hint::black_box;
 #[path = "../src/isa.rs"]
 mod isa;
 #[path = "../src/near.rs"]
-#[allow(unused_imports, reason = "the tests in it are not run here")]
+#[allow(dead_code, unused_imports, reason = "a part is counted, and the tests in it are not run here")]
 mod near;
 #[path = "../src/overlap.rs"]
 #[allow(unused_imports, reason = "the tests in it are not run here")]

@@ -12,7 +12,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 #[path = "../src/isa.rs"]
 mod isa;
 #[path = "../src/near.rs"]
-#[allow(unused_imports, reason = "the tests in it are not run here")]
+#[allow(dead_code, unused_imports, reason = "a part is measured, and the tests in it are not run here")]
 mod near;
 #[path = "../src/packed.rs"]
 #[expect(dead_code, reason = "the bench measures a part")]

@@ -8,11 +8,11 @@ use super::{Probes, TableDesign, probes_of_radius};
 /// What a query costs whatever it finds.
 const QUERY_NANOS: f64 = 300.0;
 /// The first probe of a table, whose values are kept decoded.
-const TABLE_NANOS: f64 = 450.0;
+const TABLE_NANOS: f64 = 550.0;
 /// Each further probe of the same table, in the order of the keys.
 const PROBE_NANOS: f64 = 650.0;
 /// A candidate: a value that is fetched from memory and compared.
-const CANDIDATE_NANOS: f64 = 2.0;
+const CANDIDATE_NANOS: f64 = 1.2;
 /// A value of a sealed table that is read from end to end.
 const SCAN_NANOS: f64 = 6.0;
 /// A probe of a live table that is not in memory: keys of RocksDB.

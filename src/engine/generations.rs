@@ -59,6 +59,7 @@ impl Engine {
                 handles.retain(|other| other.family() != handle.family());
                 drop(handles);
                 handle.drop_idle_cursors();
+                self.kept.forget(handle.family());
                 let name = handle.family().to_string();
                 self.database.db.drop_cf(&name).map_err(|e| self.error(&e))?;
             }

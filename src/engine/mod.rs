@@ -7,6 +7,7 @@ mod expiry;
 mod generations;
 mod handle;
 mod iterator;
+mod kept;
 mod lock;
 mod open;
 mod options;
@@ -29,6 +30,8 @@ pub(crate) use cursor::{Cursor, Tier};
 pub(crate) use errors::{io as io_error, malformed};
 pub(crate) use expiry::{Expiry, is_expired};
 pub(crate) use handle::Handle;
+pub(crate) use kept::Entries;
+use kept::Kept;
 pub(crate) use open::{Found, inspect};
 pub(crate) use options::{PageLayout, Resources};
 use readers::Readers;
@@ -77,6 +80,7 @@ pub(crate) struct Engine {
     read_only: bool,
     syncs: Syncs,
     readers: Readers,
+    kept: Kept,
     /// One checkpoint at a time.
     checkpoints: Mutex<()>,
     expiry: Expiry,
@@ -363,8 +367,12 @@ impl Engine {
         self.database.pinned_bytes.load(Ordering::Relaxed)
     }
 
-    /// Sets how many of them the blocks of files may take.
+    /// Sets how many of them the blocks of files may take, and a family that is kept in memory with them.
     pub(crate) fn share_of_blocks(&self, bytes: u64) {
+        self.set_blocks(self.kept.share(bytes));
+    }
+
+    fn set_blocks(&self, bytes: u64) {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         self.cache.clone().set_capacity(bytes.clamp(open::CACHE_BYTES.start, open::CACHE_BYTES.end));
     }
@@ -382,7 +390,7 @@ impl Engine {
 
     /// The bytes in use of the block cache.
     pub(crate) fn cache_usage_bytes(&self) -> u64 {
-        self.cache.get_usage() as u64
+        self.cache.get_usage() as u64 + self.kept.bytes()
     }
 
     /// The bytes of all files of the store.

@@ -216,6 +216,7 @@ impl Engine {
             path: path.to_owned(),
             read_only,
             syncs: Syncs::default(),
+            kept: super::kept::Kept::default(),
             readers: Readers::new(resources.read_threads.max(1)),
             checkpoints: Mutex::new(()),
             expiry: expiry.clone(),

@@ -24,6 +24,7 @@
 mod avx512;
 mod decode;
 
+use crate::isa::prefetch;
 pub(crate) use decode::{ROOM, Values, values};
 
 /// The most values in a page.
@@ -224,21 +225,32 @@ impl<'a> Page<'a> {
     ///
     /// What precedes them costs a count of bits per 64 bits of the uppers; what follows costs nothing.
     #[inline]
-    pub(crate) fn visit(&self, from: u64, to: u64, mut visit: impl FnMut(usize, u64)) {
-        self.visit_while(from, to, |index, value| {
-            visit(index, value);
-            true
-        });
+    pub(crate) fn visit(&self, from: u64, to: u64, visit: impl FnMut(usize, u64)) {
+        if from > to || to < self.first {
+            return;
+        }
+        let (from, to) = (from.saturating_sub(self.first), to - self.first);
+        if self.low_bits <= MAX_LOAD_BITS {
+            self.visit_offsets::<false>(from, to, visit);
+        } else {
+            self.visit_offsets::<true>(from, to, visit);
+        }
     }
 
-    /// The index of the first value that is at least `from`; the number of values if there is none.
-    pub(crate) fn find_from(&self, from: u64) -> usize {
-        let mut found = self.count;
-        self.visit_while(from, u64::MAX, |index, _| {
-            found = index;
-            false
-        });
-        found
+    /// Has the processor fetch what a look at a value needs, where the last value of the page is known, and returns between which
+    /// indexes it should be: where values are spread evenly.
+    pub(crate) fn fetch(&self, value: u64, last: u64) -> (usize, usize) {
+        let (offset, range) = (value.saturating_sub(self.first), last.saturating_sub(self.first));
+        let share = u128::from(offset) * self.count as u128 / (u128::from(range) + 1);
+        let guess = usize::try_from(share).unwrap_or(usize::MAX).min(self.count);
+        // The deviation of the number of values before one of them.
+        let (from, to) =
+            (guess.saturating_sub(self.count.isqrt() / 2), (guess + self.count.isqrt() / 2).min(self.count));
+        let low = |index: usize| HEADER_BYTES + index * self.low_bits as usize / 8;
+        for at in (low(from)..low(to) + 64).step_by(64).chain((self.upper_at..self.bytes.len() + 64).step_by(64)) {
+            prefetch(self.bytes, at);
+        }
+        (from, to)
     }
 
     /// Appends all values, after checks that they ascend and that this is the page that [`encode`] makes of
@@ -281,20 +293,7 @@ impl<'a> Page<'a> {
     }
 
     #[inline]
-    fn visit_while(&self, from: u64, to: u64, visit: impl FnMut(usize, u64) -> bool) {
-        if from > to || to < self.first {
-            return;
-        }
-        let (from, to) = (from.saturating_sub(self.first), to - self.first);
-        if self.low_bits <= MAX_LOAD_BITS {
-            self.visit_offsets::<false>(from, to, visit);
-        } else {
-            self.visit_offsets::<true>(from, to, visit);
-        }
-    }
-
-    #[inline]
-    fn visit_offsets<const WIDE: bool>(&self, from: u64, to: u64, mut visit: impl FnMut(usize, u64) -> bool) {
+    fn visit_offsets<const WIDE: bool>(&self, from: u64, to: u64, mut visit: impl FnMut(usize, u64)) {
         let (low_bits, span) = (self.low_bits, to - from);
         let (lows, uppers) = (&self.bytes[HEADER_BYTES..], &self.bytes[self.upper_at..]);
         let unit = UNITS[low_bits as usize];
@@ -310,9 +309,7 @@ impl<'a> Page<'a> {
                 let offset = upper.wrapping_mul(unit) | bits_at::<WIDE>(lows, low_at, low_bits);
                 // One comparison for both ends: what is below `from` is far above it when it wraps.
                 if offset.wrapping_sub(from) <= span {
-                    if !visit(index, self.first + offset) {
-                        return;
-                    }
+                    visit(index, self.first + offset);
                 } else if offset >= from {
                     return;
                 }
@@ -417,7 +414,6 @@ mod tests {
         page.decode_into(&mut decoded).unwrap();
         assert_eq!((decoded[0], &decoded[1..]), (7, values));
         for &from in bounds {
-            assert_eq!(page.find_from(from), values.partition_point(|&value| value < from), "{values:x?} {from:x}");
             for &to in bounds {
                 let expected: Vec<_> =
                     values.iter().copied().enumerate().filter(|&(_, value)| from <= value && value <= to).collect();
@@ -568,7 +564,6 @@ mod tests {
         let page = parsed(&bytes);
         for from in 0..20 {
             assert!(visited(&page, from, u64::MAX).iter().all(|&(index, _)| index < 2), "from {from}");
-            assert!(page.find_from(from) <= 2);
         }
     }
 
@@ -659,7 +654,6 @@ mod tests {
                         prop_assert!(index < page.len() && (from..=to).contains(&value));
                     }
                 }
-                prop_assert!(page.find_from(from) <= page.len());
                 for isa in Isa::all() {
                     let mut room = ROOM;
                     for bounds in [[from, to], [0, u64::MAX]] {

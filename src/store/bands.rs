@@ -16,7 +16,8 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::sketch::{Ask, Index, NearKeys, NearOne, SignatureNumber};
+use super::many::NearMany;
+use super::sketch::{Ask, Index, NearKeys, SignatureNumber};
 use super::tables::Values;
 use super::view::Layer;
 use super::work::Work;
@@ -277,10 +278,10 @@ impl Index<Signature> for Bands {
         sketches: &[Signature],
         max_distance: u32,
         threads: usize,
-    ) -> Result<Vec<NearOne<Signature>>> {
+    ) -> Result<NearMany<Signature, SignatureNumber>> {
         let parts: Vec<&[Signature]> = sketches.chunks(near::TOGETHER).collect();
         let near = threads::in_threads(threads, parts.len(), |part| self.near_part(engine, parts[part], max_distance))?;
-        Ok(near.into_iter().flatten().collect())
+        Ok(NearMany::of_each(near.into_iter().flatten()))
     }
 
     fn near_each(

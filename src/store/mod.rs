@@ -3,6 +3,7 @@
 mod admit;
 mod bands;
 mod batch;
+mod buckets;
 mod bulk;
 mod change;
 mod changes;
@@ -11,6 +12,7 @@ mod doctor;
 mod expire;
 mod holders;
 mod iter;
+mod many;
 mod open;
 mod options;
 mod pairs;

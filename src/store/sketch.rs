@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::QueryStats;
+use super::many::NearMany;
 use super::tables::Values;
 use super::view::Layer;
 use super::work::Work;
@@ -274,7 +275,13 @@ pub(crate) trait Index<S: sealed::Sealed>: Sized + Send + Sync {
     fn near(&self, engine: &Engine, ask: &Ask<'_, S>, work: &mut Work, stats: &mut QueryStats) -> Result<NearKeys<S>>;
     /// The same for many sketches at once without limits, each with what it has cost; for the first of them where much is
     /// near.
-    fn near_all(&self, engine: &Engine, sketches: &[S], max_distance: u32, threads: usize) -> Result<Vec<NearOne<S>>>;
+    fn near_all(
+        &self,
+        engine: &Engine,
+        sketches: &[S],
+        max_distance: u32,
+        threads: usize,
+    ) -> Result<NearMany<S, S::Key>>;
     /// The same for many sketches at once, which is cheaper; `work` has an entry for each.
     fn near_each(
         &self,

@@ -17,7 +17,8 @@ mod within;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use super::sketch::{Ask, Index, NearOne};
+use super::many::NearMany;
+use super::sketch::{Ask, Index};
 use super::view::Layer;
 use super::work::Work;
 use super::{QueryStats, TableStats};
@@ -313,7 +314,7 @@ impl Index<Fingerprint> for Tables {
         sketches: &[Fingerprint],
         max_distance: u32,
         threads: usize,
-    ) -> Result<Vec<NearOne<Fingerprint>>> {
+    ) -> Result<NearMany<Fingerprint, Fingerprint>> {
         let near = self.near_many(engine, sketches, max_distance, threads);
         self.share(engine);
         near

@@ -2,6 +2,7 @@
 
 use super::{EIGHT_BYTE_IDS, Strings, TIMES, size, take_strings};
 use crate::format::{Decoded, MAX_ID_BYTES, Malformed};
+use crate::isa::prefetch;
 use crate::packed::{self, Packed};
 use crate::page::{self, Page};
 
@@ -102,6 +103,17 @@ impl<'a> HolderPage<'a> {
         Ok(Self { identities, ids, times })
     }
 
+    /// Has the processor fetch what [`visit`](Self::visit) needs for a sketch of the page of these bytes, whose last sketch is
+    /// given. Of what is no page it may fetch anything.
+    pub(crate) fn fetch(bytes: &[u8], sketch: u64, last: u64) {
+        let Some((identities, rest)) = bytes.get(1..).and_then(|bytes| Page::parse(bytes).ok()) else { return };
+        let (from, to) = identities.fetch(sketch, last);
+        // Ids of one length, as most are, are as far on as identities are.
+        prefetch(rest, 0);
+        prefetch(rest, rest.len() / identities.len() * from);
+        prefetch(rest, rest.len() / identities.len() * to);
+    }
+
     /// Visits the ids of the documents with a sketch, and when they were stored where the page says it, until one
     /// is refused. Returns whether none was.
     pub(crate) fn visit<E>(
@@ -109,8 +121,14 @@ impl<'a> HolderPage<'a> {
         identity: u64,
         mut visit: impl FnMut(&[u8], Option<u64>) -> Result<bool, E>,
     ) -> Result<bool, E> {
-        let (first, mut count) = (self.identities.find_from(identity), 0);
-        self.identities.visit(identity, identity, |_, _| count += 1);
+        let (mut first, mut count) = (0, 0);
+        self.identities.visit(identity, identity, |at, _| {
+            first = if count == 0 { at } else { first };
+            count += 1;
+        });
+        if count == 0 {
+            return Ok(true);
+        }
         let mut start = match self.ids {
             HolderIds::Numbers(_) => 0,
             HolderIds::Strings(lengths, _) => (0..first).map(|i| size(lengths.get(i))).sum(),

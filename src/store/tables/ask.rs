@@ -8,7 +8,8 @@ use super::stretches::{Look, Stretch};
 use super::{QueryStats, TableStats, Tables, within};
 use crate::design::{cost, visit_prefixes};
 use crate::engine::{Engine, Tier, Visited};
-use crate::store::sketch::{Ask, Index, NearOne, Way};
+use crate::store::many::NearMany;
+use crate::store::sketch::{Ask, Index, Way};
 use crate::store::work::{Limits, Work};
 use crate::{Fingerprint, Probes, Result};
 
@@ -88,10 +89,15 @@ impl Tables {
         for (index, table, _) in asked().filter(|(.., radius)| radius.is_some()) {
             let value = table.permute(sketch);
             for rows in self.rows() {
-                rows.values.fetch(index, value);
+                rows.values.fetch_strip(index, value);
             }
             if let Some(look) = look {
                 look.fetch(index, value);
+            }
+        }
+        for rows in self.rows() {
+            for (index, table, _) in asked().filter(|(.., radius)| radius.is_some()) {
+                rows.values.fetch(index, bounds_about(table, table.permute(sketch)));
             }
         }
         let of = |(index, table, radius): (usize, &crate::Table, &Option<u32>)| {
@@ -187,7 +193,7 @@ impl Tables {
         sketches: &[Fingerprint],
         max_distance: u32,
         threads: usize,
-    ) -> Result<Vec<NearOne<Fingerprint>>> {
+    ) -> Result<NearMany<Fingerprint, Fingerprint>> {
         let alone = |sketch: &Fingerprint| {
             let (mut stats, mut work) = (QueryStats::default(), Work::new(Limits::new()));
             let ask = Ask::new(sketch, max_distance);
@@ -195,25 +201,19 @@ impl Tables {
             Ok::<_, crate::Error>((found, stats))
         };
         if max_distance == 0 || sketches.len() < 2 {
-            return sketches.iter().map(alone).collect();
+            return Ok(NearMany::of_each(sketches.iter().map(alone).collect::<Result<Vec<_>>>()?));
         }
         let Some(probes) = self.probes_unless_scan(engine, max_distance, Way::Cheapest)? else {
             return self.scan_each(engine, sketches, max_distance, threads);
         };
         let together = usize::try_from((MOST_PROBES / probes.total().max(1)).max(1)).unwrap_or(usize::MAX);
-        let mut all = Vec::with_capacity(sketches.len());
+        let mut all = NearMany::default();
         let mut left: Vec<&[Fingerprint]> = sketches.chunks(together).rev().collect();
-        let mut found = 0;
-        while let Some(chunk) = left.pop().filter(|_| found < MOST_FOUND) {
+        while let Some(chunk) = left.pop().filter(|_| all.near().len() < MOST_FOUND) {
             if let [sketch] = chunk {
-                let near = alone(sketch)?;
-                found += near.0.len();
-                all.push(near);
-                continue;
-            }
-            if let Some(near) = self.sweep(engine, chunk, probes, threads, MOST_FOUND)? {
-                found += near.iter().map(|(near, _)| near.len()).sum::<usize>();
-                all.extend(near);
+                all.append(NearMany::of_each([alone(sketch)?]));
+            } else if let Some(near) = self.sweep(engine, chunk, probes, threads, MOST_FOUND)? {
+                all.append(near);
             } else {
                 // What is found of half as many is half as much.
                 let (first, second) = chunk.split_at(chunk.len() / 2);

@@ -1,7 +1,7 @@
 //! Numbers in order, in leaves: to add one moves a few kilobytes at most, and to read a range yields whole slices of
 //! memory. The first leaf is at hand, so a few hundred numbers take one step to reach.
 
-use super::within::{fetch, within};
+use super::within::{between, fetch_between, within};
 
 /// A leaf that is full is divided.
 const MOST: usize = 512;
@@ -98,8 +98,16 @@ impl Leaves {
         }
     }
 
-    /// Takes the numbers from one to another in order, slice by slice, until one is refused.
-    pub(super) fn read(&self, [from, to]: [u64; 2], mut take: impl FnMut(&[u64]) -> bool) {
+    /// Takes the numbers from one to another in order, slice by slice, until one is refused. All numbers lie between the
+    /// `ends`: where they are few, they are found without a look at the first and the last.
+    pub(super) fn read(&self, [from, to]: [u64; 2], ends: [u64; 2], mut take: impl FnMut(&[u64]) -> bool) {
+        if self.rest.is_none() {
+            let here = between(&self.first, [from, to], ends);
+            if !here.is_empty() {
+                take(here);
+            }
+            return;
+        }
         let place = self.place(from);
         let rest = self.rest.as_ref().map_or(&[][..], |rest| &rest.leaves);
         let first = Some(&self.first).filter(|_| place == 0);
@@ -112,20 +120,20 @@ impl Leaves {
         }
     }
 
-    /// Whether a number is there.
-    pub(super) fn contains(&self, value: u64) -> bool {
+    /// Whether a number is there, of those that lie between two ends.
+    pub(super) fn contains(&self, value: u64, ends: [u64; 2]) -> bool {
         let mut is_there = false;
-        self.read([value, value], |_| {
+        self.read([value, value], ends, |_| {
             is_there = true;
             false
         });
         is_there
     }
 
-    /// Has the processor fetch what lies about a number.
-    pub(super) fn fetch(&self, value: u64) {
+    /// Has the processor fetch the numbers from one to another, of those that lie between two ends.
+    pub(super) fn fetch(&self, bounds: [u64; 2], ends: [u64; 2]) {
         if self.rest.is_none() {
-            fetch(&self.first, value);
+            fetch_between(&self.first, bounds, ends);
         }
     }
 
@@ -145,7 +153,7 @@ mod tests {
 
     fn read(leaves: &Leaves, bounds: [u64; 2]) -> Vec<u64> {
         let mut values = Vec::new();
-        leaves.read(bounds, |slice| {
+        leaves.read(bounds, [0, u64::MAX], |slice| {
             values.extend_from_slice(slice);
             true
         });
@@ -210,11 +218,12 @@ mod tests {
     fn a_refused_slice_is_the_last() {
         let leaves = Leaves::of(&(0..10_000).collect::<Vec<_>>());
         let mut slices = 0;
-        leaves.read([0, u64::MAX], |_| {
+        leaves.read([0, u64::MAX], [0, u64::MAX], |_| {
             slices += 1;
             slices < 3
         });
         assert_eq!(slices, 3);
-        assert!(leaves.contains(0) && leaves.contains(9_999) && !leaves.contains(10_000));
+        let is_there = |value| leaves.contains(value, [0, u64::MAX]);
+        assert!(is_there(0) && is_there(9_999) && !is_there(10_000));
     }
 }

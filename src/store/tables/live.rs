@@ -119,25 +119,40 @@ impl LiveValues {
         }
     }
 
-    /// Has the processor fetch what a read from a value on needs first. Where reads of several tables follow, they need
-    /// not wait one after the other.
-    pub(super) fn fetch(&self, table: usize, value: u64) {
+    /// Has the processor fetch the strip that a value is in. Where those of several tables are needed, they come at once.
+    pub(super) fn fetch_strip(&self, table: usize, value: u64) {
+        if let Some(strips) = self.tables.get(table) {
+            strips.fetch(value);
+        }
+    }
+
+    /// Has the processor fetch the values that a read between these bounds needs, once the strip is there.
+    pub(super) fn fetch(&self, table: usize, bounds: [u64; 2]) {
         if !self.are_given_up() {
-            self.tables[table].of(value).fetch(value);
+            let strips = &self.tables[table];
+            strips.of(bounds[0]).fetch(bounds, strips.bounds(bounds[0]));
         }
     }
 
     /// Whether the generation may have a sketch; false only where no table has it.
     pub(super) fn may_have(&self, design: &TableDesign, sketch: Fingerprint) -> bool {
-        let mut tables =
-            design.tables().iter().zip(&self.tables).map(|(table, strips)| (strips, table.permute(sketch)));
-        self.are_given_up() || tables.any(|(strips, value)| strips.of(value).contains(value) != Some(false))
+        if self.are_given_up() {
+            return true;
+        }
+        let values = || design.tables().iter().zip(&self.tables).map(|(table, strips)| (strips, table.permute(sketch)));
+        values().for_each(|(strips, value)| strips.fetch(value));
+        values().for_each(|(strips, value)| strips.of(value).fetch([value, value], strips.bounds(value)));
+        values().any(|(strips, value)| strips.of(value).contains(value, strips.bounds(value)) != Some(false))
     }
 
     /// Reads the values of a table from one to another, which share what a probe fixes, in order and slice by slice
     /// until one is refused. Returns whether they are in memory.
     pub(super) fn read(&self, table: usize, bounds: [u64; 2], take: impl FnMut(&[u64]) -> bool) -> bool {
-        !self.are_given_up() && self.tables[table].of(bounds[0]).read(bounds, take)
+        if self.are_given_up() {
+            return false;
+        }
+        let strips = &self.tables[table];
+        strips.of(bounds[0]).read(bounds, strips.bounds(bounds[0]), take)
     }
 
     /// Fills the strip of a value where it was asked for often enough, and returns whether it is in memory now. `fill`
@@ -277,10 +292,16 @@ mod tests {
         let disk = Disk::new([1]);
         let live = LiveValues::new(&disk.0, 1, ROOM);
         assert!(live.may_have(&disk.0, sketch(2)), "nothing is known");
-        disk.check(&live);
-        let value = disk.0.tables()[0].permute(sketch(1));
-        live.tables[0].of(value).remove(value);
-        assert!(live.may_have(&disk.0, sketch(1)));
+        let values = || disk.0.tables().iter().map(|table| table.permute(sketch(1)));
+        for (index, (table, value)) in disk.0.tables().iter().zip(values()).enumerate() {
+            let rest = ones(64 - table.prefix_bits());
+            disk.check_one(&live, index, [value & !rest, value | rest]);
+        }
+        for (index, value) in values().enumerate() {
+            assert!(live.may_have(&disk.0, sketch(1)), "{index} tables have lost it");
+            live.tables[index].of(value).remove(value);
+        }
+        assert!(!live.may_have(&disk.0, sketch(1)));
     }
 
     #[test]
@@ -329,7 +350,8 @@ mod tests {
         assert!(live.may_have(&disk.0, sketch(1)));
         for (sketches, bytes) in [(1_000_000, LITTLE), (1, 64), (0, 0)] {
             let live = LiveValues::new(&disk.0, sketches, bytes);
-            live.fetch(0, 1);
+            live.fetch(0, [1, 1]);
+            live.fetch_strip(0, 1);
             disk.add(&live, 7);
             assert_eq!((live.bytes(), disk.read(&live, 0, [0, ones(48)])), (0, None));
         }

@@ -140,11 +140,6 @@ impl Stretches {
         are_due
     }
 
-    /// How many highest bits the values of a stretch of a table share.
-    pub(super) fn bits(&self, table: usize) -> u32 {
-        self.bits[table]
-    }
-
     /// Changes how many bytes it takes.
     pub(super) fn resize(&self, bytes: u64) {
         let has_room_for_all = bytes >= self.bytes_of_all;
@@ -275,13 +270,20 @@ impl Look<'_> {
         matches!(self.places.as_deref(), Some(Places::All(_)))
     }
 
+    /// A table that is there as a whole.
+    pub(super) fn whole(&self, table: usize) -> Option<&Whole> {
+        match self.places.as_deref()? {
+            Places::All(all) => all.wholes[table].get(),
+            Places::Lately(_) => None,
+        }
+    }
+
     /// Has the processor fetch the place of the stretch that a value is in.
     pub(super) fn fetch(&self, table: usize, value: u64) {
         if let Some(Places::All(all)) = self.places.as_deref() {
-            let place = self.place(table, value);
             match all.wholes[table].get() {
-                Some(whole) => whole.fetch(place),
-                None => prefetch(&all.tables[table], place),
+                Some(whole) => whole.fetch(value),
+                None => prefetch(&all.tables[table], self.place(table, value)),
             }
         }
     }
@@ -291,7 +293,7 @@ impl Look<'_> {
         let place = self.place(table, value);
         match self.places.as_deref()? {
             Places::All(all) => match all.wholes[table].get() {
-                Some(whole) => Some(Stretch::Lent(whole.get(place))),
+                Some(whole) => Some(Stretch::Lent(&whole.values()[whole.range(self.bounds(table, value))])),
                 None => all.tables[table][place].get().map(|values| Stretch::Lent(values)),
             },
             Places::Lately(cache) => cache.get(&key(table, place)).map(Stretch::Shared),
@@ -332,7 +334,7 @@ mod tests {
         let ends = [0, 1, 1 << 63, u64::MAX];
         for (table, value) in (0..design.tables().len()).flat_map(|table| ends.map(|value| (table, value))) {
             let [from, to] = stretches.bounds(table, value);
-            assert!((from..=to).contains(&value) && to - from == u64::MAX >> stretches.bits(table));
+            assert!((from..=to).contains(&value) && to - from == u64::MAX >> stretches.bits[table]);
             stretches.look().keep(table, value, &[from, value, to]);
             // The first that is kept stays.
             let kept = if value == 1 { 0 } else { value };

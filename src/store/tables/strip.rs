@@ -5,6 +5,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::leaves::Leaves;
 use crate::Result;
+use crate::isa::prefetch;
 use crate::permutation::ones;
 
 /// The strips of a table.
@@ -59,10 +60,18 @@ impl Strips {
         self.each.iter()
     }
 
+    fn place(&self, value: u64) -> usize {
+        usize::try_from(value.checked_shr(64 - self.bits).unwrap_or(0)).expect("a few bits")
+    }
+
     /// The strip that a value is in.
     pub(super) fn of(&self, value: u64) -> &Strip {
-        let place = value.checked_shr(64 - self.bits).unwrap_or(0);
-        &self.each[usize::try_from(place).expect("a few bits")]
+        &self.each[self.place(value)]
+    }
+
+    /// Has the processor fetch the strip that a value is in, without the values.
+    pub(super) fn fetch(&self, value: u64) {
+        prefetch(&self.each, self.place(value));
     }
 
     /// The first and the last value of the strip that a value is in.
@@ -123,24 +132,24 @@ impl Strip {
         self.change(|values| values.leaves = None)
     }
 
-    /// Has the processor fetch what lies about a value.
-    pub(super) fn fetch(&self, value: u64) {
+    /// Has the processor fetch the values from one to another. The `ends` are the bounds of the strip here and below.
+    pub(super) fn fetch(&self, bounds: [u64; 2], ends: [u64; 2]) {
         if let Ok(values) = self.0.try_read()
             && let Some(leaves) = &values.leaves
         {
-            leaves.fetch(value);
+            leaves.fetch(bounds, ends);
         }
     }
 
     /// Whether a value is there: `None` where that is not known.
-    pub(super) fn contains(&self, value: u64) -> Option<bool> {
-        self.read_lock().leaves.as_ref().map(|leaves| leaves.contains(value))
+    pub(super) fn contains(&self, value: u64, ends: [u64; 2]) -> Option<bool> {
+        self.read_lock().leaves.as_ref().map(|leaves| leaves.contains(value, ends))
     }
 
     /// Reads the values from one to another in order, slice by slice, until one is refused; returns whether they are in
     /// memory.
-    pub(super) fn read(&self, bounds: [u64; 2], take: impl FnMut(&[u64]) -> bool) -> bool {
-        self.read_lock().leaves.as_ref().map(|leaves| leaves.read(bounds, take)).is_some()
+    pub(super) fn read(&self, bounds: [u64; 2], ends: [u64; 2], take: impl FnMut(&[u64]) -> bool) -> bool {
+        self.read_lock().leaves.as_ref().map(|leaves| leaves.read(bounds, ends, take)).is_some()
     }
 
     /// Fills it unless something is announced in it, or it has its values already: `fill` appends all of them in order.

@@ -8,36 +8,32 @@
 
 mod answers;
 mod asked;
+mod one_by_one;
 mod pages;
+mod whole;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Tables;
-use super::probe::{Near, Reader, bounds};
-use super::stretches::{Look, Whole};
-use super::within::{between, fetch_between};
-use crate::engine::{Engine, Tier};
-use crate::isa::Isa;
-use crate::near::near;
-use crate::overlap::common;
+use super::probe::Near;
+use super::stretches::Whole;
+use crate::engine::Engine;
 use crate::page;
 use crate::store::QueryStats;
-use crate::store::sketch::NearOne;
+use crate::store::many::NearMany;
 use crate::store::threads::in_threads;
 use crate::store::work::{Limits, Work};
-use crate::{Fingerprint, Probes, Result, Table};
+use crate::{Fingerprint, Probes, Result};
 use answers::Found;
 use asked::{Asked, Probe};
-use pages::Pages;
+use one_by_one::OneByOne;
+use whole::{Of, sweep_whole};
 
 /// Each thread gets so many pieces, so that all end at about the same time.
 const PIECES_A_THREAD: usize = 4;
 
-/// The processor is made to fetch what so many prefixes later is compared, and where that lies twice as many before.
-const PREFIXES_AHEAD: usize = 6;
-
-/// What is in memory is looked at for so many prefixes at once: who changes it waits for that.
-const PREFIXES_A_LOOK: usize = 256;
+/// What is in memory is looked at for so many probes at once: who changes it waits for that.
+const PROBES_A_LOOK: usize = 512;
 
 /// Some of the probes of a table that follow each other, and the place of the table in the statistics.
 #[derive(Clone, Copy)]
@@ -65,7 +61,7 @@ impl Tables {
         probes: &Probes,
         threads: usize,
         most: usize,
-    ) -> Result<Option<Vec<NearOne<Fingerprint>>>> {
+    ) -> Result<Option<NearMany<Fingerprint, Fingerprint>>> {
         let tables: Vec<_> =
             self.tables().zip(probes.radii()).filter_map(|(table, radius)| Some((table, (*radius)?))).collect();
         let asked = in_threads(threads, tables.len(), |at| Asked::of(tables[at].0, tables[at].1, sketches))?;
@@ -101,7 +97,7 @@ impl Tables {
         if is_too_much.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        self.by_query(sketches, &asked, &pieces, swept, threads).map(Some)
+        self.by_query(sketches.len(), &asked, &pieces, &swept, threads).map(Some)
     }
 
     /// Reads the tables from end to end, where that is worth it and there is room.
@@ -110,8 +106,9 @@ impl Tables {
             return Ok(());
         };
         in_threads(threads, sealed.families.len(), |table| {
-            let whole = Whole::read(engine, sealed, table, sealed.stretches.bits(table))?;
-            sealed.stretches.look().keep_whole(table, whole);
+            if let Some(whole) = Whole::read(engine, sealed, table, self.design.tables()[table].prefix_bits())? {
+                sealed.stretches.look().keep_whole(table, whole);
+            }
             Ok(())
         })?;
         Ok(())
@@ -125,70 +122,26 @@ impl Tables {
         piece: Piece<'_>,
         may_go_on: &mut impl FnMut(usize) -> bool,
     ) -> Result<Swept> {
-        let table = &self.design.tables()[piece.table];
-        let mut reader = Reader::new(self, engine, piece.table, Tier::All, None);
-        let mut pages = Pages::new(self, engine, piece)?;
-        let (mut swept, mut near_here) = (Swept::default(), Vec::new());
-        let groups: Vec<&[Probe]> = piece.probes.chunk_by(|a, b| a.0 == b.0).collect();
-        'groups: for first in (0..groups.len()).step_by(PREFIXES_A_LOOK) {
+        let mut swept = Swept { found: Vec::new(), candidates: Vec::with_capacity(piece.probes.len()) };
+        let of = Of { table: &self.design.tables()[piece.table], sketches, max_distance };
+        let mut one_by_one = None;
+        for probes in cut(piece.probes, PROBES_A_LOOK) {
             let look = self.sealed.as_ref().map(|sealed| sealed.stretches.look());
-            // Where most pages are needed, to read them in their order is faster than to ask a cache for each.
-            let look = look.as_ref().filter(|look| look.has_room_for_all() || !piece.needs_most);
-            for (at, group) in groups.iter().enumerate().skip(first).take(PREFIXES_A_LOOK) {
-                if let Some(look) = look.filter(|look| look.has_room_for_all()) {
-                    fetch_ahead(look, piece.table, table, &groups[at..]);
+            let whole = look.as_ref().and_then(|look| look.whole(piece.table));
+            // What has a key of its own is one candidate with what is sealed.
+            if let Some(whole) = whole.filter(|_| self.rows().next().is_none()) {
+                sweep_whole(whole, of, probes, &mut swept);
+                if !may_go_on(swept.found.len()) {
+                    break;
                 }
-                let [from, to] = bounds(table, group[0].0);
-                reader.read_own(group[0].0, &Work::new(Limits::new()))?;
-                let own = reader.own();
-                let begun = swept.candidates.len();
-                swept.candidates.extend(group.iter().map(|_| own.len() as u64));
-                let mut compare = |values: &[u64], found: &mut Vec<Found>| {
-                    for &(_, query) in *group {
-                        if !may_go_on(found.len()) {
-                            return false;
-                        }
-                        let permuted = table.permute(sketches[query as usize]);
-                        near_here.clear();
-                        near(Isa::detected(), values, permuted, max_distance, &mut near_here);
-                        found.extend(near_here.iter().map(|value| {
-                            let distance = (permuted ^ value).count_ones();
-                            Found { query, distance, sketch: table.restore(*value) }
-                        }));
-                    }
-                    true
-                };
-                if !own.is_empty() && !compare(own, &mut swept.found) {
-                    break 'groups;
-                }
-                let stretch =
-                    look.and_then(|look| Some((look.get(piece.table, from)?, look.bounds(piece.table, from))));
-                let mut at = from;
-                loop {
-                    let next = match &stretch {
-                        Some((stretch, bounds)) => Some((between(stretch, [from, to], *bounds), to)),
-                        None => pages.values(at, to)?,
-                    };
-                    let Some((values, last)) = next else { break };
-                    // What has a key of its own was compared already.
-                    let met = if own.is_empty() { 0 } else { common(Isa::detected(), values, own) };
-                    for candidates in &mut swept.candidates[begun..] {
-                        *candidates += (values.len() - met) as u64;
-                    }
-                    let may_go_on = if met == 0 {
-                        compare(values, &mut swept.found)
-                    } else {
-                        let others = values.iter().copied().filter(|value| own.binary_search(value).is_err());
-                        compare(&others.collect::<Vec<_>>(), &mut swept.found)
-                    };
-                    if !may_go_on {
-                        break 'groups;
-                    }
-                    if last >= to {
-                        break;
-                    }
-                    at = last + 1;
-                }
+                continue;
+            }
+            let one_by_one = match &mut one_by_one {
+                Some(one_by_one) => one_by_one,
+                None => one_by_one.insert(OneByOne::new(self, engine, of, piece)?),
+            };
+            if !one_by_one.sweep(look.as_ref(), probes, &mut swept, may_go_on)? {
+                break;
             }
         }
         Ok(swept)
@@ -201,7 +154,7 @@ impl Tables {
         sketches: &[Fingerprint],
         max_distance: u32,
         threads: usize,
-    ) -> Result<Vec<NearOne<Fingerprint>>> {
+    ) -> Result<NearMany<Fingerprint, Fingerprint>> {
         let each = sketches.len().div_ceil(threads).max(1);
         let parts: Vec<&[Fingerprint]> = sketches.chunks(each).collect();
         let scanned = in_threads(threads, parts.len(), |part| {
@@ -213,7 +166,7 @@ impl Tables {
             };
             parts[part].iter().map(scan).collect::<Result<Vec<_>>>()
         })?;
-        Ok(scanned.into_iter().flatten().collect())
+        Ok(NearMany::of_each(scanned.into_iter().flatten()))
     }
 }
 
@@ -227,15 +180,4 @@ fn cut(probes: &[Probe], each: usize) -> Vec<&[Probe]> {
         left = rest;
     }
     pieces
-}
-
-/// Has the processor fetch what is needed for prefixes that come soon.
-fn fetch_ahead(look: &Look<'_>, index: usize, table: &Table, groups: &[&[Probe]]) {
-    let at = |ahead: usize| groups.get(ahead).map(|group| bounds(table, group[0].0));
-    if let Some([from, _]) = at(2 * PREFIXES_AHEAD) {
-        look.fetch(index, from);
-    }
-    if let Some((stretch, bounds)) = at(PREFIXES_AHEAD).and_then(|bounds| Some((look.get(index, bounds[0])?, bounds))) {
-        fetch_between(&stretch, bounds, look.bounds(index, bounds[0]));
-    }
 }

@@ -3,6 +3,8 @@
 //! A bisection waits for the memory at each of its steps. To begin where the number should be, and to go on by steps
 //! that double, takes two or three reads that wait; where numbers are spread unevenly it takes as many as a bisection.
 
+use std::ops::Range;
+
 use crate::isa::prefetch;
 
 /// The first step away from where a number should be.
@@ -19,11 +21,17 @@ pub(super) fn within(values: &[u64], from: u64, to: u64) -> &[u64] {
 
 /// The same, of a list whose values are known to lie between two bounds: they tell where a value should be without a look at
 /// the ends of the list.
-pub(super) fn between(values: &[u64], [from, to]: [u64; 2], [begin, end]: [u64; 2]) -> &[u64] {
+pub(super) fn between(values: &[u64], bounds: [u64; 2], ends: [u64; 2]) -> &[u64] {
+    &values[place_between(values, bounds, ends)]
+}
+
+/// The place of these values.
+pub(super) fn place_between(values: &[u64], [from, to]: [u64; 2], [begin, end]: [u64; 2]) -> Range<usize> {
     if from <= begin && end <= to {
-        return values;
+        return 0..values.len();
     }
-    let values = &values[first_from(values, from, [begin, end])..];
+    let first = first_from(values, from, [begin, end]);
+    let values = &values[first..];
     // What follows is read anyway.
     let (mut end, mut step) = (0, 2 * STEP);
     while end + step < values.len() && values[end + step] <= to {
@@ -31,20 +39,11 @@ pub(super) fn between(values: &[u64], [from, to]: [u64; 2], [begin, end]: [u64; 
         step *= 2;
     }
     let last = (end + step + 1).min(values.len());
-    &values[..end + values[end..last].partition_point(|&value| value <= to)]
+    first..first + end + values[end..last].partition_point(|&value| value <= to)
 }
 
-/// Has the processor fetch what lies about a value, which is where it should be among some in order.
-pub(super) fn fetch(values: &[u64], value: u64) {
-    if let [first, .., last] = values
-        && (first..=last).contains(&&value)
-    {
-        prefetch(values, guess(values, [*first, *last], value));
-    }
-}
-
-/// The same for all from one value to another, of a list whose values lie between two bounds, as far as one read after the
-/// other does not fetch them by itself.
+/// Has the processor fetch all from one value to another, of a list whose values lie between two bounds, as far as one read
+/// after the other does not fetch them by itself.
 pub(super) fn fetch_between(values: &[u64], [from, to]: [u64; 2], bounds: [u64; 2]) {
     if let [_, ..] = values {
         let [first, last] = [from, to].map(|value| guess(values, bounds, value.clamp(bounds[0], bounds[1])));

@@ -2,11 +2,13 @@
 
 use super::asked::Asked;
 use super::{Piece, Swept};
-use crate::store::sketch::NearOne;
+use crate::design::probes_of_radius;
+use crate::format::keys::TableKeys;
+use crate::store::many::NearMany;
 use crate::store::tables::Tables;
 use crate::store::threads::in_threads;
 use crate::store::{QueryStats, TableStats};
-use crate::{Fingerprint, Result};
+use crate::{Fingerprint, Result, Table};
 
 /// A sketch that is near a query.
 #[derive(Clone, Copy, Default)]
@@ -19,66 +21,117 @@ pub(super) struct Found {
 /// What a query has cost in one table.
 #[derive(Clone, Copy, Default)]
 struct Counts {
-    probes: u64,
     candidates: u64,
     verified: u64,
 }
 
-/// Answers are put together for so many queries at once.
+/// What each query has cost in a table.
+struct OfTable {
+    number: usize,
+    table: Table,
+    keys: TableKeys,
+    radius: u32,
+    /// How many probes each query has of it.
+    probes: u64,
+    counts: Vec<Counts>,
+}
+
+/// What is near is put in order for so many queries at once.
 const TOGETHER: usize = 1 << 12;
 
 impl Tables {
     /// Sorts what pieces have found by query.
     pub(super) fn by_query(
         &self,
-        sketches: &[Fingerprint],
+        queries: usize,
         asked: &[Asked],
         pieces: &[Piece<'_>],
-        swept: Vec<Swept>,
+        swept: &[Swept],
         threads: usize,
-    ) -> Result<Vec<NearOne<Fingerprint>>> {
-        let mut counts = vec![vec![Counts::default(); sketches.len()]; asked.len()];
-        let mut ends = vec![0; sketches.len()];
-        for (piece, swept) in pieces.iter().zip(&swept) {
-            let counts = &mut counts[piece.place];
-            for (&(_, query), candidates) in piece.probes.iter().zip(&swept.candidates) {
-                let counts = &mut counts[query as usize];
-                counts.probes += 1;
-                counts.candidates += candidates;
+    ) -> Result<NearMany<Fingerprint, Fingerprint>> {
+        let of_tables = in_threads(threads, asked.len(), |place| {
+            let &Asked { table: number, radius, .. } = &asked[place];
+            let mut counts = vec![Counts::default(); queries];
+            for (piece, swept) in pieces.iter().zip(swept).filter(|(piece, _)| piece.place == place) {
+                for (&(_, query), candidates) in piece.probes.iter().zip(&swept.candidates) {
+                    counts[query as usize].candidates += candidates;
+                }
+                for found in &swept.found {
+                    counts[found.query as usize].verified += 1;
+                }
             }
-            for found in &swept.found {
-                counts[found.query as usize].verified += 1;
-                ends[found.query as usize] += 1;
-            }
-        }
+            let table = self.design.tables()[number].clone();
+            let (keys, probes) = (self.keys[number], probes_of_radius(table.prefix_bits(), radius));
+            Ok(OfTable { number, table, keys, radius, probes, counts })
+        })?;
+        let mut ends = vec![0; queries];
         let mut begin = 0;
-        for end in &mut ends {
-            begin += std::mem::replace(end, begin);
+        for (query, end) in ends.iter_mut().enumerate() {
+            *end = begin;
+            begin += of_tables.iter().map(|of| count(of.counts[query].verified)).sum::<usize>();
         }
         let mut near = vec![(0, Fingerprint::default()); begin];
-        for found in swept.into_iter().flat_map(|swept| swept.found) {
+        for found in swept.iter().flat_map(|swept| &swept.found) {
             let at = &mut ends[found.query as usize];
             near[*at] = (found.distance, found.sketch);
             *at += 1;
         }
-        let answered = in_threads(threads, sketches.len().div_ceil(TOGETHER), |part| {
-            let first = part * TOGETHER;
-            let of = |query: usize| {
-                let begin = if query == 0 { 0 } else { ends[query - 1] };
-                let mut near = near[begin..ends[query]].to_vec();
-                near.sort_unstable();
-                near.dedup();
-                let mut stats = QueryStats { tables: Vec::with_capacity(asked.len()), ..QueryStats::default() };
-                for (asked, counts) in asked.iter().zip(&counts) {
-                    let Counts { probes, candidates, verified } = counts[query];
-                    let permuted = self.design.tables()[asked.table].permute(sketches[query]);
-                    let (table, prefix) = (asked.table, self.keys[asked.table].prefix(permuted));
-                    stats.add(TableStats { table, prefix, radius: Some(asked.radius), probes, candidates, verified });
-                }
-                (near, stats)
-            };
-            Ok((first..sketches.len().min(first + TOGETHER)).map(of).collect::<Vec<_>>())
-        })?;
-        Ok(answered.into_iter().flatten().collect())
+        let (near, ends) = in_order(&near, &ends, threads)?;
+        let cost = move |query: usize, sketch: &Fingerprint| {
+            let mut stats = QueryStats { tables: Vec::with_capacity(of_tables.len()), ..QueryStats::default() };
+            for &OfTable { number, ref table, keys, radius, probes, ref counts } in &of_tables {
+                let (prefix, radius) = (keys.prefix(table.permute(*sketch)), Some(radius));
+                let Counts { candidates, verified } = counts[query];
+                stats.add(TableStats { table: number, prefix, radius, probes, candidates, verified });
+            }
+            stats
+        };
+        Ok(NearMany::new(near, ends, Box::new(cost)))
     }
+}
+
+/// A number of things that are in memory.
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// What is near, and where what is near each query ends.
+type InOrder = (Vec<(u32, Fingerprint)>, Vec<usize>);
+
+/// Puts what was found for each query in order, where most of it was found through several tables. The ends are those of
+/// each query.
+fn in_order(near: &[(u32, Fingerprint)], ends: &[usize], threads: usize) -> Result<InOrder> {
+    let parts = in_threads(threads, ends.len().div_ceil(TOGETHER), |part| {
+        let first = part * TOGETHER;
+        let ends = &ends[..ends.len().min(first + TOGETHER)];
+        let mut begin = first.checked_sub(1).map_or(0, |before| ends[before]);
+        let mut found = Vec::with_capacity(ends.last().map_or(0, |end| end - begin));
+        let mut counts = Vec::with_capacity(TOGETHER);
+        for &end in &ends[first..] {
+            let before = found.len();
+            found.extend_from_slice(&near[begin..end]);
+            found[before..].sort_unstable();
+            let mut kept = before;
+            for at in before..found.len() {
+                if at == before || found[at] != found[kept - 1] {
+                    found[kept] = found[at];
+                    kept += 1;
+                }
+            }
+            found.truncate(kept);
+            counts.push(kept - before);
+            begin = end;
+        }
+        Ok((found, counts))
+    })?;
+    let mut near = Vec::with_capacity(parts.iter().map(|(found, _)| found.len()).sum());
+    let (mut ends, mut end) = (Vec::with_capacity(ends.len()), 0);
+    for (found, counts) in parts {
+        near.extend(found);
+        ends.extend(counts.into_iter().map(|count| {
+            end += count;
+            end
+        }));
+    }
+    Ok((near, ends))
 }
