@@ -316,8 +316,11 @@ impl<S: Sketch> Store<S> {
     /// Returns the stored documents within `max_distance` bits, the bound included: all of them, each
     /// once, as they are at one moment of the call.
     ///
-    /// The distance may be smaller or larger than the one that the design is meant for, up to
-    /// [`TableDesign::MAX_DISTANCE`]; [`TableDesign::probes_for`] tells what it costs.
+    /// The distance of fingerprints may be smaller or larger than the one that the design is meant for, up to
+    /// [`TableDesign::MAX_DISTANCE`](crate::TableDesign::MAX_DISTANCE);
+    /// [`TableDesign::probes_for`](crate::TableDesign::probes_for) tells what it costs. That of signatures is in rows, up to
+    /// all of them ([`MinhashDesign::max_distance`](crate::MinhashDesign::max_distance) tells that of a similarity): found is what shares
+    /// a band besides.
     ///
     /// # Errors
     /// [`Error::Distance`], [`Error::Corrupt`], and what the system reports.
