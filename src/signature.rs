@@ -140,8 +140,8 @@ impl Signature {
     /// use nearstone::Signature;
     ///
     /// let signature = Signature::new(vec![0; 128])?;
-    /// assert_eq!((signature.standard_error(0.8) * 1e4).round(), 354.0);
-    /// assert_eq!((signature.with_row_bits(8)?.standard_error(0.8) * 1e4).round(), 355.0);
+    /// assert_eq!((signature.standard_error(0.8) * 1e5).round(), 3536.0);
+    /// assert_eq!((signature.with_row_bits(8)?.standard_error(0.8) * 1e5).round(), 3544.0);
     /// # Ok::<(), nearstone::Error>(())
     /// ```
     #[must_use]

@@ -1,7 +1,7 @@
 //! Pages of a file, checked before memory is taken for them.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -63,6 +63,19 @@ fn too_long(limit: usize) -> ParquetError {
     over_limit(format!("a page is longer than {limit} bytes, which is {PAGE_RECORDS} times --max-record-bytes"))
 }
 
+/// A file that fails where it ends. The crate takes a head by the numbers of its fields, whatever their types, so it may find a list
+/// in it that is none; and it passes over strings without looking whether there is anything left: thousands of millions of them.
+pub(super) struct FailsAtEnd(pub(super) BufReader<File>);
+
+impl Read for FailsAtEnd {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer)? {
+            0 if !buffer.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            read => Ok(read),
+        }
+    }
+}
+
 impl Length for FilePages {
     fn len(&self) -> u64 {
         self.length
@@ -70,7 +83,7 @@ impl Length for FilePages {
 }
 
 impl ChunkReader for FilePages {
-    type T = BufReader<File>;
+    type T = FailsAtEnd;
 
     /// Is asked for the head of each page, and looks into it.
     fn get_read(&self, start: u64) -> Result<Self::T> {
@@ -85,7 +98,7 @@ impl ChunkReader for FilePages {
         // The page comes before the next head.
         self.claimed.store(size, Ordering::Relaxed);
         reader.seek_relative(-read.cast_signed())?;
-        Ok(reader)
+        Ok(FailsAtEnd(reader))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {

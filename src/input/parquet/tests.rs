@@ -1,4 +1,5 @@
 use std::fs;
+use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -8,6 +9,7 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
+use super::pages::FailsAtEnd;
 use crate::input::{Fields, Inputs};
 
 const SCHEMA: &str = "message m { optional binary text (UTF8); required int32 n; required binary id (UTF8); }";
@@ -407,4 +409,21 @@ fn a_page_is_not_longer_in_the_file_than_it_may_be_without_a_codec() {
         let found = read(&file, fields(Some("id"), "text"), max_record_bytes);
         assert!(found.len() == 1 && found[0].contains(expected), "{found:?}");
     }
+}
+
+/// A head in which the crate finds a list of strings behind the end of the file, because it looks at the numbers of fields alone.
+#[test]
+fn what_is_passed_over_ends_where_the_file_does() {
+    let found =
+        read_bytes(include_bytes!("../../../tests/data/head-behind-its-end.parquet"), fields(Some("id"), "text"));
+    assert!(!found.is_empty() && found.iter().all(|row| row.contains("nothing can be read")), "{found:?}");
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(b"end").unwrap();
+    file.rewind().unwrap();
+    let mut reader = FailsAtEnd(BufReader::new(file));
+    let mut three = [0; 3];
+    reader.read_exact(&mut three).unwrap();
+    assert_eq!((&three, reader.read(&mut []).unwrap()), (b"end", 0));
+    // It would go on for each of as many strings as a head says.
+    assert!(io::copy(&mut reader.take(5), &mut io::sink()).is_err());
 }
